@@ -27,6 +27,7 @@ from pools.errors import IllegalTransition
 from pools.forms.records import ClusterForm
 from pools.inventory import budget, clusters
 from pools.models import Cluster, ClusterState, ClusterStatus, NodeRole, Pool
+from pools.views import cards
 from pools.views.connections import connection_answer
 from pools.views.form_submit import attempt
 
@@ -46,7 +47,6 @@ LISTED = [
     "status__used_connections",
     "status__checked_at",
 ]
-RUNS_SHOWN = 6
 
 
 @require_safe
@@ -97,10 +97,10 @@ def _detail(request: HttpRequest, cluster: Cluster, shown: BoxChoices) -> HttpRe
         "budget": budget.of_cluster(cluster),
         "standbys_budget": budget.of_cluster(cluster, target=NodeRole.STANDBY) if cluster.nodes.exists() else None,
         "box": box.of_cluster(cluster, shown),
-        "pools": cluster.pools.wanted().select_related("pooler"),
+        "pools": cards.pools_with("pooler", cluster.pools.all()),
         "rules": rules.of_cluster(cluster),
         "twins": Access.of(request).visible(duplicates.of_cluster(cluster)),
-        "runs": cluster.runs.filter(parent=None).select_related("pool")[:RUNS_SHOWN],
+        "runs": cards.latest_runs(cluster),
     }
     return render(request, "pools/cluster_detail.html", context)
 

@@ -31,7 +31,7 @@ from pools.inventory import pool_access, poolers
 from pools.inventory.fetches import issue_token
 from pools.models import Entry, Pool, Pooler, PoolerState, PoolState, TakeOver
 from pools.poolers import KINDS, kinds_that
-from pools.views import entries, fetches
+from pools.views import cards, entries, fetches
 from pools.views.form_submit import attempt
 from pools.views.live import console_rows
 from pools.views.managed import managed_only
@@ -116,7 +116,7 @@ def pooler_files_token(request: HttpRequest, pk: UUID) -> HttpResponse:
 def _detail(
     request: HttpRequest, pooler: Pooler, fetch_card: dict[str, object] | None = None, status: int = 200
 ) -> HttpResponse:
-    pools = list(pooler.pools.wanted().select_related("cluster"))
+    pools = list(cards.pools_with("cluster", pooler.pools.all()))
     context = {
         "pooler": pooler,
         "pools": pools,

@@ -29,7 +29,7 @@ from pools.inventory import budget, pool_access, pools
 from pools.models import NodeRole, Pool, PoolState
 from pools.models.pools import PoolQuerySet
 from pools.poolers import KINDS
-from pools.views import entries, mode_check, settings_context
+from pools.views import cards, entries, mode_check, settings_context
 from pools.views.connections import connection_answer
 from pools.views.form_submit import attempt_with_sql
 from pools.views.live import UNASKED, pool_rows, pool_state
@@ -38,7 +38,6 @@ from pools.views.offered import offer_pool
 from pools.views.pool_verbs import condition_context
 
 PAGE_SIZE = 50
-RUNS_SHOWN = 6
 # What a row of the list shows before the consoles are asked; a pooler and a cluster have three times as many columns.
 LISTED = [
     "name",
@@ -113,7 +112,7 @@ def _detail(request: HttpRequest, pool: Pool, shown: BoxChoices) -> HttpResponse
         "most_connections": budget.most_connections(pool),
         "standby": _standby_of(pool),
         "live": live_files.live_files(pool.pooler),
-        "runs": pool.runs.filter(parent=None).select_related("cluster")[:RUNS_SHOWN],
+        "runs": cards.latest_runs(pool),
         "further": settings_context.pool_rows(pool),
         "shows_access": KINDS[pool.pooler.kind].admits_others,
         "access_obstacle": pool_access.obstacle(pool.pooler) if pool.admitted else "",
