@@ -371,7 +371,11 @@ LOGGING = {
         "line": {"()": "core.lib.log_lines.Lines", "format": "%(asctime)s %(levelname)s %(name)s %(message)s"}
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    # two lines for each of the tasks that beat sends every few seconds
-    "loggers": {name: {"level": "WARNING"} for name in ("celery.worker.strategy", "celery.app.trace")},
+    "loggers": {
+        # two lines for each of the tasks that beat sends every few seconds
+        **{name: {"level": "WARNING"} for name in ("celery.worker.strategy", "celery.app.trace")},
+        # the addresses of chat services are secrets, and these write them at their lower levels
+        **{name: {"level": "CRITICAL"} for name in ("apprise", "requests", "urllib3")},
+    },
     "root": {"handlers": ["console"], "level": env.text("POOLDECK_LOG_LEVEL", "INFO")},
 }

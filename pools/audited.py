@@ -10,6 +10,7 @@ from pools.models import (
     ClusterNode,
     Event,
     Host,
+    NotificationChannel,
     Pool,
     Pooler,
     PoolerFile,
@@ -135,6 +136,7 @@ follows("pooler.take_over", "pooler.take_over", "pooler.let_go")
 follows("pooler.let_go", "pooler.take_over", "pooler.let_go")
 follows("pooler.apply", "pooler.roll_back", "pooler.adopt", "pooler.overwrite", is_repeated=True)
 track(Threshold, "threshold", name="kind")
+track(NotificationChannel, "channel", secrets=["sealed_url"])
 track(
     Event,
     "event",

@@ -83,4 +83,6 @@ OPERATIONS = (
     Operation("event.acknowledge", _("Acknowledge events"), Role.OPERATOR, Scope.APPLY, limits=OF_POOL),
     Operation("threshold.view", _("See the thresholds of events"), Audience.USERS, Scope.READ),
     Operation("threshold.change", _("Change the thresholds of events, and test notices"), Audience.ADMINS, Scope.ADMIN),
+    Operation("channel.view", _("See the channels of notices"), Audience.ADMINS, Scope.ADMIN),
+    Operation("channel.change", _("Add, change, test and remove channels of notices"), Audience.ADMINS, Scope.ADMIN),
 )

@@ -7,6 +7,7 @@ from pools.models import Cluster, Host, Pool, Pooler
 from pools.views import (
     approvals,
     auth_query,
+    channels,
     client_advice,
     clusters,
     console,
@@ -182,5 +183,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("events/", events.event_list, name="event-list"),
     path("events/thresholds/", events.event_thresholds, name="event-thresholds"),
     path("events/test/", events.event_test, name="event-test"),
+    path("events/channels/new/", channels.channel_create, name="channel-create"),
+    path("events/channels/<uuid:pk>/edit/", channels.channel_edit, name="channel-edit"),
+    path("events/channels/<uuid:pk>/delete/", channels.channel_delete, name="channel-delete"),
+    path("events/channels/<uuid:pk>/test/", channels.channel_test, name="channel-test"),
     path("events/<uuid:pk>/acknowledge/", events.event_acknowledge, name="event-acknowledge"),
 ]

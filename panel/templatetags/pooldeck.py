@@ -77,6 +77,7 @@ ABOVE: dict[str, tuple[str, Promise | str]] = {
     "pooler-revisions": ("pooler-detail", gettext_lazy("Revisions")),
     "pooler-settings": ("pooler-detail", gettext_lazy("Settings")),
     "host-detail": ("host-list", RECORD),
+    "event-thresholds": ("event-list", gettext_lazy("Thresholds")),
     "team-detail": ("team-list", RECORD),
     "invitation-list": ("team-list", gettext_lazy("Invitations")),
     "person-detail": ("person-list", RECORD),

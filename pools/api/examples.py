@@ -167,6 +167,19 @@ POOLS: Requests = {
     "pools_partial_update": [(_("Another size, unless it was changed in the meantime"), {"version": 2, "size": 20})],
 }
 EVENTS_AND_SHELF: Requests = {
+    "events_channels_create": [
+        (
+            _("A channel of Slack that is quiet at night"),
+            {
+                "name": "on-call",
+                "url": "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7",
+                "quiet_from": "22:00",
+                "quiet_until": "07:00",
+                "time_zone": "Europe/Berlin",
+            },
+        )
+    ],
+    "events_channels_partial_update": [(_("Critical events wait for the morning too"), {"urgent_passes": False})],
     "events_thresholds_partial_update": [
         (_("Only if many clients wait for a minute"), {"opens_at": 10, "closes_at": 2, "for_s": 60})
     ],
@@ -207,6 +220,7 @@ EXAMPLES = Examples(
         "clusters_partial_update": {"version": 4, "memory_mb": 32768},
         "clusters_update": {"version": 4},
         "events_acknowledge_create": {"acknowledged_at": "2026-03-05T16:05:11Z", "acknowledged_by": "admin"},
+        "events_channels_partial_update": {"version": 2, "urgent_passes": False},
         "hosts_create": {"version": 1, "state": "unconfirmed", "host_key": None, "programs": {}, "found": []},
         "hosts_partial_update": {"version": 3, "port": 2222},
         "hosts_update": {"version": 3},

@@ -5,6 +5,7 @@ from rest_framework.routers import SimpleRouter
 
 from pools.api import live
 from pools.api.approvals import ApprovalViewSet
+from pools.api.channels import ChannelViewSet
 from pools.api.clusters import ClusterViewSet
 from pools.api.entries import EntryViewSet
 from pools.api.events import EventViewSet
@@ -24,6 +25,7 @@ router.register("pools", PoolViewSet, basename="api-pool")
 router.register("entries", EntryViewSet, basename="api-entry")
 router.register("shelf", ShelfViewSet, basename="api-shelf")
 router.register("events/thresholds", ThresholdViewSet, basename="api-threshold")
+router.register("events/channels", ChannelViewSet, basename="api-channel")
 router.register("events", EventViewSet, basename="api-event")
 urlpatterns: list[URLPattern | URLResolver] = [
     path("pools/<uuid:pk>/history/", PoolHistoryView.as_view(), name="api-pool-history"),

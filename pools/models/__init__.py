@@ -1,15 +1,13 @@
 """The models of this app, one module for each noun."""
 
 from pools.models.approvals import Act, ApprovalMoment, ApprovalNotice, ApprovalRequest, ApprovalRules, ApprovalState
+from pools.models.channels import Channel, NotificationChannel
 from pools.models.clusters import Cluster, ClusterNode, ClusterStatus, RolePassword, SslMode
 from pools.models.creations import ClusterCreation, CreationState
 from pools.models.entries import Entry, LineSource
 from pools.models.events import (
-    Channel,
     Event,
     EventKind,
-    Moment,
-    Notice,
     Severity,
     SubjectType,
     Threshold,
@@ -27,6 +25,7 @@ from pools.models.findings import (
 )
 from pools.models.hosts import Host, HostCheck, HostState
 from pools.models.monitoring import EntryMinute, PoolerMinute, PoolMinute
+from pools.models.notices import Moment, Notice
 from pools.models.pool_set import PoolSet
 from pools.models.poolers import (
     DELIVERY_ANSWERS,
@@ -86,6 +85,7 @@ __all__ = [
     "Moment",
     "NodeRole",
     "Notice",
+    "NotificationChannel",
     "Original",
     "Pool",
     "PoolFinding",

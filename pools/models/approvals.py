@@ -12,8 +12,9 @@ from django.utils.translation import gettext_lazy as _
 
 from core.lib import crypto
 from core.lib.sealed_field import SealedField
+from pools.models.channels import Channel
 from pools.models.clusters import Cluster
-from pools.models.events import Channel, Delivery
+from pools.models.notices import Delivery
 
 LASTS = timedelta(hours=24)
 

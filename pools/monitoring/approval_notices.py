@@ -12,7 +12,8 @@ from pools.approvals import outlook
 from pools.approvals.errors import page_of
 from pools.models import ApprovalMoment, ApprovalNotice, ApprovalRequest, Channel, Severity, SubjectType
 from pools.monitoring import channels
-from pools.monitoring.channels import DeliveryFailed, EventMessage, Letter
+from pools.monitoring.channels import DeliveryFailed
+from pools.monitoring.letters import EventMessage, Letter
 from pools.monitoring.notifications import ATTEMPTS, LEASE, pause_after
 
 logger = logging.getLogger(__name__)

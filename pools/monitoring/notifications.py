@@ -1,71 +1,124 @@
-"""Sends notices of events: all that is due over a channel in one message, retried later if it fails."""
+"""Sends notices of events: one message for each cause, retried later if it fails, a digest after quiet hours."""
 
 import logging
 import uuid
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F
+from django.db.models import Count, F, Min, Q, QuerySet
 from django.utils import timezone
 
 from core.lib import private_text
-from pools.models import Channel, Event, Moment, Notice
+from pools.models import Event, Moment, Notice, NotificationChannel, Severity
 from pools.monitoring import channels
-from pools.monitoring.channels import DeliveryFailed, EventMessage, Letter
+from pools.monitoring.channels import DeliveryFailed
+from pools.monitoring.letters import EventMessage, Letter
 
 logger = logging.getLogger(__name__)
 
 AT_MOST = 200  # events of one message
+MESSAGES_AT_ONCE = 10  # over one channel, so that others are served too
 LEASE = timedelta(seconds=60)  # longer than a channel may take; another worker takes over after it
 FIRST_WAIT_S, LONGEST_WAIT_S = 15, 3600
 ATTEMPTS = 20  # attempts over about half a day
+REPEATED_WITHIN = timedelta(days=1)
 
 
 def send_due() -> None:
-    """Send one message over each channel that has notices due."""
-    for channel in Channel:
-        if batch := _claim(channel):
+    """Send the messages that are due over each channel; in quiet hours those that must not wait."""
+    for channel in channels.configured():
+        _hold_back(channel, timezone.now())
+        for _message in range(MESSAGES_AT_ONCE):
+            batch = _claim(channel)
+            if batch is None:
+                break
             _send(channel, batch)
 
 
-def test(channel: str) -> str:
+def test(code: str) -> str:
     """Send a test message over a channel; return why it failed, or an empty text."""
     try:
-        channels.send(channel, Letter(uuid.uuid4(), [], is_test=True))
+        channels.send(code, Letter(uuid.uuid4(), [], is_test=True))
     except DeliveryFailed as error:
         return str(error)
     return ""
 
 
-def _claim(channel: Channel) -> uuid.UUID | None:
-    """Claim the notices that are due; those that failed together are sent again under their old id."""
+def _unsent(channel: NotificationChannel) -> QuerySet[Notice]:
+    return Notice.objects.filter(channel=channel.code, sent_at=None, attempts__lt=ATTEMPTS)
+
+
+def _hold_back(channel: NotificationChannel, now: datetime) -> None:
+    """Put off to the end of quiet hours what may wait; a message that began to be sent is sent on."""
+    until = channel.quiet_until_after(now)
+    if until is None:
+        return
+    may_wait = ~Q(event__severity=Severity.CRITICAL) if channel.urgent_passes else Q()
+    waiting = _unsent(channel).filter(may_wait, batch=None, due_at__lt=until)
+    waiting.update(due_at=until, is_held=True)
+
+
+def _claim(channel: NotificationChannel) -> uuid.UUID | None:
+    """Claim the notices of the next message; those that failed together are sent again under their old id."""
     now, batch = timezone.now(), uuid.uuid4()
-    due = Notice.objects.filter(channel=channel, sent_at=None, due_at__lte=now, attempts__lt=ATTEMPTS)
     with transaction.atomic():
-        first = due.order_by("due_at", "pk").first()
+        first = _unsent(channel).filter(due_at__lte=now).order_by("due_at", "pk").first()
         if first is None:
             return None
-        again = due.filter(batch=first.batch) if first.batch else due.filter(batch=None)
-        chosen = list(again.order_by("due_at", "pk").values_list("pk", flat=True)[:AT_MOST])
-        batched = due.filter(pk__in=chosen, batch=first.batch)
+        together = _together(channel, first, now)
+        at_most = None if first.is_held else AT_MOST  # What was held back is one digest.
+        chosen = list(together.order_by("due_at", "pk").values_list("pk", flat=True)[:at_most])
+        batched = together.filter(pk__in=chosen)
         count = batched.update(batch=first.batch or batch, due_at=now + LEASE, attempts=F("attempts") + 1)
     return (first.batch or batch) if count else None
 
 
-def _send(channel: Channel, batch: uuid.UUID) -> None:
-    notices = list(Notice.objects.filter(batch=batch, sent_at=None).select_related("event").order_by("due_at", "pk"))
-    letter = Letter(batch, [as_json(notice.event, Moment(notice.moment)) for notice in notices])
+def _together(channel: NotificationChannel, first: Notice, now: datetime) -> QuerySet[Notice]:
+    """Return the notices that are one message with the first: of its cause also those that came a moment ago."""
+    unsent = _unsent(channel).filter(batch=first.batch)
+    if first.batch or first.is_held or not channel.group_s:
+        return unsent.filter(due_at__lte=now, is_held=first.is_held)
+    return unsent.filter(cause=first.cause, is_held=False)
+
+
+def _send(channel: NotificationChannel, batch: uuid.UUID) -> None:
     rows = Notice.objects.filter(batch=batch)
+    notices = list(rows.filter(sent_at=None).select_related("event").order_by("due_at", "pk"))
+    letter = _letter(batch, notices)
     try:
-        channels.send(channel, letter)
+        channels.send(channel.code, letter)
     except DeliveryFailed as error:
         attempts = max(notice.attempts for notice in notices)
         rows.update(due_at=timezone.now() + pause_after(attempts), error=str(error))
-        logger.warning("%d events not sent by %s, attempt %d: %s", len(notices), channel, attempts, error)
+        logger.warning("%d events not sent by %s, attempt %d: %s", len(notices), channel.code, attempts, error)
     else:
         rows.update(sent_at=timezone.now(), error="")
-        logger.info("%d events sent by %s", len(notices), channel)
+        logger.info("%d events sent by %s", len(notices), channel.code)
+
+
+def _letter(batch: uuid.UUID, notices: Sequence[Notice]) -> Letter:
+    counts = _repeats([notice.event for notice in notices])
+    events = [as_json(notice.event, Moment(notice.moment)) for notice in notices]
+    for notice, message in zip(notices, events, strict=True):
+        times, since = counts.get((notice.event.kind, notice.event.subject_id), (1, None))
+        if times > 1 and since and notice.moment == Moment.OPENED:
+            message |= {"times": times, "since": since.isoformat()}
+    has_one_cause = len({notice.cause or notice.pk for notice in notices}) == 1
+    return Letter(batch, events, is_digest=any(one.is_held for one in notices), has_one_cause=has_one_cause)
+
+
+def _repeats(events: Sequence[Event]) -> dict[tuple[str, uuid.UUID], tuple[int, datetime]]:
+    """Return how often and since when an event of the same kind has opened for each subject within a day."""
+    since = timezone.now() - REPEATED_WITHIN
+    same = Event.objects.filter(
+        kind__in={event.kind for event in events},
+        subject_id__in={event.subject_id for event in events},
+        opened_at__gte=since,
+    )
+    counted = same.order_by().values("kind", "subject_id").annotate(times=Count("pk"), first=Min("opened_at"))
+    return {(row["kind"], row["subject_id"]): (row["times"], row["first"]) for row in counted}
 
 
 def pause_after(attempts: int) -> timedelta:

@@ -1,5 +1,6 @@
 """Pages of events and their thresholds, and the test message of the notification channels."""
 
+from typing import TypedDict
 from uuid import UUID
 
 from django.contrib import messages
@@ -16,7 +17,8 @@ from core.accounts.permissions import person, user_holds
 from core.lib.long_lists import LongList
 from pools.errors import InvalidValues
 from pools.forms.thresholds import ThresholdsForm
-from pools.models import Channel, Event, EventKind
+from pools.inventory import notification_channels
+from pools.models import Channel, Event, EventKind, NotificationChannel
 from pools.monitoring import channels, notifications, thresholds
 
 PAGE_SIZE = 50
@@ -35,7 +37,7 @@ def event_list(request: HttpRequest) -> HttpResponse:
         "states": STATES,
         "open_count": Access.of(request).visible(Event.objects.ongoing()).count(),
         "is_filtered": any(request.GET.get(name) for name in ("q", "state", "kind")),
-        "channels": channels.configured(),
+        "channels": [shown_name(one) for one in channels.configured()],
     }
     return render(request, "pools/event_list.html", context)
 
@@ -85,19 +87,38 @@ def event_thresholds(request: HttpRequest) -> HttpResponse:
 @needs("threshold.change")
 def event_test(request: HttpRequest) -> HttpResponse:
     """Send a test message through each configured channel and report the results."""
-    for channel in channels.configured():
-        named = {"channel": Channel(channel).label}
-        if reason := notifications.test(channel):
+    configured = channels.configured()
+    for channel in configured:
+        named = {"channel": shown_name(channel)}
+        if reason := notifications.test(channel.code):
             failed = _("The test by %(channel)s did not arrive: %(reason)s")
             messages.error(request, failed % (named | {"reason": reason}))
         else:
             messages.success(request, _("The test by %(channel)s was accepted.") % named)
-    if not channels.configured():
-        unset = _("No channel is configured: set POOLDECK_WEBHOOK_URL, or POOLDECK_EMAIL_HOST and POOLDECK_EMAIL_TO.")
+    if not configured:
+        unset = _(
+            "No channel is configured: add one, or set POOLDECK_WEBHOOK_URL, or POOLDECK_EMAIL_HOST and "
+            "POOLDECK_EMAIL_TO."
+        )
         messages.warning(request, unset)
     return redirect("event-thresholds")
 
 
-def _channels() -> list[dict[str, object]]:
-    named = set(channels.configured())
-    return [{"label": channel.label, "is_configured": channel in named} for channel in Channel]
+class ChannelRow(TypedDict):
+    """A channel on the page of thresholds."""
+
+    channel: NotificationChannel
+    label: str
+    has_address: bool
+
+
+def _channels() -> list[ChannelRow]:
+    return [
+        {"channel": one, "label": shown_name(one), "has_address": channels.has_address(one)}
+        for one in notification_channels.everything()
+    ]
+
+
+def shown_name(channel: NotificationChannel) -> str:
+    """Return a channel's name; of one of the environment in the reader's language."""
+    return str(Channel(channel.service).label) if channel.is_of_environment else channel.name

@@ -44,6 +44,7 @@ from pools.models import (
     CreationState,
     Host,
     HostState,
+    NotificationChannel,
     PoolState,
     Revision,
     RevisionState,
@@ -98,6 +99,7 @@ def records(user: Any) -> dict[str, Any]:
         "other_run": a_finished_run(**RUN, name="zqother", cluster=cluster).pk,
         "dry_run": a_run(**RUN, name="zqtried", purpose=Purpose.LOAD, status=Status.SUCCEEDED).pk,
         "host": _host().pk,
+        "channel": _channel().pk,
         "shelf": _shelf().pk,
         "creation": _creation().pk,
         "entry": an_entry(
@@ -173,6 +175,14 @@ def _host() -> Host:
     host = Host.objects.create(name="zqhost", address="zqaddress", user="zqaccount", **fields)
     Host.objects.create(name="zqinner", address="zqaddress", user="zqaccount", jump=host)
     return host
+
+
+def _channel() -> NotificationChannel:
+    """Make one whose service is on this machine, where nothing listens."""
+    channel = NotificationChannel(name="zqchannel", service="ntfy", quiet_from="22:00", quiet_until="07:00")
+    channel.url = "ntfys://127.0.0.1:1/zqtopic"
+    channel.save()
+    return channel
 
 
 def _shelf() -> ShelfEntry:

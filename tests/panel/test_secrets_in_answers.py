@@ -12,7 +12,7 @@ from django.test import Client
 
 from benchmarks.models import ExternalEndpoint
 from core.accounts.models import ApiToken
-from pools.models import Cluster, Pooler, PoolerFile, PoolerState, Revision, RevisionState
+from pools.models import Cluster, NotificationChannel, Pooler, PoolerFile, PoolerState, Revision, RevisionState
 from pools.monitoring import sampler
 from pools.monitoring.sampler import ConsoleSnapshot
 from pools.poolers import KINDS
@@ -34,10 +34,12 @@ NAMES = (
     "ldap",
     "hba",
     "key",
+    "channel",
 )
 CANARIES = {name: f"cánary/{name}+7f3a9c'\"e1d2" for name in NAMES}
 IN_CONFIG = {name: f"canary-{name}-7f3a9ce1d2" for name in ("entry", "userlist", "ldap", "hba", "setting")}
 CANARIES |= IN_CONFIG
+CANARIES["channel"] = "canary-channel-7f3a9ce1d2"  # in an address
 FILES = {
     "pooldeck.ini": f"[databases]\nzqpool = host='a' password='{IN_CONFIG['entry']}' pool_size=3\n",
     "userlist.txt": f'"app" "{IN_CONFIG["userlist"]}"\n',
@@ -83,6 +85,9 @@ def records(settings: LazySettings, monkeypatch: pytest.MonkeyPatch) -> dict[str
     external.password, external.console_user = CANARIES["external"], "console"
     external.console_password = CANARIES["external-console"]
     external.save()
+    channel = NotificationChannel.objects.get(pk=found["channel"])
+    channel.url = f"ntfys://user:{CANARIES['channel']}@127.0.0.1:1/zqtopic"
+    channel.save()
     for setting, content in (("client_tls_key_file", PRIVATE_KEY), ("auth_hba_file", HBA)):
         file = PoolerFile(pooler=pooler, setting=setting)
         file.content = content

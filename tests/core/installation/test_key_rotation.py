@@ -17,7 +17,7 @@ from core.lib import crypto
 from core.lib.crypto import fingerprint
 from core.lib.sealed_field import SealedField
 from panel import checks, diagnosis
-from pools.models import ApprovalRequest, Host, PoolerFile, Revision, RevisionState, TakeOver
+from pools.models import ApprovalRequest, Host, NotificationChannel, PoolerFile, Revision, RevisionState, TakeOver
 from pools.models.take_overs import Original
 from tests.benchmarks.records import a_run
 from tests.pools.records import a_cluster, a_pooler
@@ -46,6 +46,9 @@ def secrets(settings: Any) -> dict[str, Any]:
     host = Host(name="db1", address="db1", user="postgres", public_key="ssh-ed25519 AAAA")
     host.private_key = "private"
     host.save()
+    channel = NotificationChannel(name="chat", service="ntfy")
+    channel.url = "ntfys://ntfy.example/dba"
+    channel.save()
     file = PoolerFile(pooler=pooler, setting="auth_hba_file")
     file.content = "rules"
     file.save()
@@ -60,7 +63,14 @@ def secrets(settings: Any) -> dict[str, Any]:
     text = f"{ENCRYPTED}{crypto.seal('ada@example.org', 'values')}\nSELECT $1;"  # as earlier releases stored them
     script = library.create(name="recorded", text=text)
     run = a_run(cluster=cluster, database="shop", options={"scripts": [{"text": text, "weight": 1}]})
-    return {"cluster": cluster, "host": host, "script": script, "run": run, "take_over": take_over}
+    return {
+        "cluster": cluster,
+        "host": host,
+        "channel": channel,
+        "script": script,
+        "run": run,
+        "take_over": take_over,
+    }
 
 
 def opened(secrets: dict[str, Any]) -> list[Any]:
@@ -71,12 +81,13 @@ def opened(secrets: dict[str, Any]) -> list[Any]:
     return [
         secrets["cluster"].admin_password,
         secrets["host"].private_key,
+        secrets["channel"].url,
         crypto.unseal(run.options["scripts"][0]["text"].split()[4], "values"),
         secrets["take_over"].originals["/etc/pgbouncer.ini"].content,
     ]
 
 
-CLEAR = ["admin", "private", "ada@example.org", b"before"]
+CLEAR = ["admin", "private", "ntfys://ntfy.example/dba", "ada@example.org", b"before"]
 
 
 def test_every_column_of_a_model_that_is_named_so_has_the_type_and_a_secret_here(secrets) -> None:

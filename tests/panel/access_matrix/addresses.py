@@ -34,6 +34,7 @@ RECORDS = {
 # of addresses that begin so; the first that fits counts
 OTHER_RECORDS = {
     "teams/of/": "cluster",
+    "events/channels/": "channel",
     "shelf/creations/": "creation",
     "scripts/tried/": "dry_run",
     "account/passkeys/": "passkey",

@@ -14,6 +14,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import Settings
 
+from pools.inventory import notification_channels
 from pools.models import Channel, Event, Moment, Notice
 from pools.monitoring import channels, notifications
 from tests.pools.monitoring.records import an_event
@@ -187,13 +188,15 @@ def mail_server(settings: Settings) -> Iterator[Any]:
         settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", server.server_address[1]
         settings.EMAIL_USE_TLS = False
         settings.EMAIL_TO = ["dba@example.org"]
+        _webhook, email = notification_channels.everything()
+        notification_channels.change(email, {"group_s": 0})
         yield server
         server.shutdown()
         thread.join()
 
 
 def test_the_same_is_told_by_mail(mail_server: Any) -> None:
-    assert channels.configured() == [Channel.EMAIL]
+    assert [one.code for one in channels.configured()] == [Channel.EMAIL]
     opened(2)
     notifications.send_due()
     text = mail_server.text.decode()
