@@ -51,6 +51,7 @@ def apply_profile(run: Run, cluster: Cluster, values: Mapping[str, str]) -> Appl
 
     `take_back` closes the row that it returns.
     """
+    _take_back_own(run)
     login = Target(cluster, run.database, pool=run.pool, role=run.role).login
     verdict = validation.check(cluster, values, is_admin=run.by_admin, role=login, database=run.database)
     if verdict.problems:
@@ -76,7 +77,8 @@ def apply_profile(run: Run, cluster: Cluster, values: Mapping[str, str]) -> Appl
                 % {"name": cluster.name, "fault": fault}
             )
     kept = {"values": dict(values), "before": before, "restarted": bool(verdict.to_restart)}
-    row = AppliedProfile.objects.create(run=run, cluster=cluster, **kept)
+    kept |= {"cluster": cluster, "restored_at": None, "error": ""}
+    row, _is_new = AppliedProfile.objects.update_or_create(run=run, defaults=kept)
     try:
         reported_at = _report(cluster, values)
         if verdict.to_restart:
@@ -86,6 +88,12 @@ def apply_profile(run: Run, cluster: Cluster, values: Mapping[str, str]) -> Appl
         take_back(row)
         raise
     return row
+
+
+def _take_back_own(run: Run) -> None:
+    """Take back what the run left as it was prepared before, where the metadata database went away meanwhile."""
+    for row in AppliedProfile.objects.filter(run=run, restored_at=None).select_related("cluster", "run"):
+        take_back(row)
 
 
 def follows(cluster: Cluster, values: Mapping[str, str]) -> bool:

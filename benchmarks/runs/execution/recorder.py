@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Unpack
+from typing import TypeVar, Unpack
 
 from django.conf import settings
 from django.db import transaction
@@ -30,6 +30,7 @@ from benchmarks.runs.observers.pool import PoolObservation
 from benchmarks.runs.observers.summary import ObservationTotals
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 RENEW_S = LEASE.total_seconds() / 3
 FLUSH_S = 3.0
@@ -241,6 +242,10 @@ class Recorder:
             RunOutput.objects.get_or_create(run=self.run)
             added = {stream: Concat(F(stream), Value(text), output_field=TextField()) for stream, text in news.items()}
             RunOutput.objects.filter(run=self.run).update(truncated=self.output.truncated, **added)
+
+    def retry_until_available(self, action: Callable[[], T]) -> T:
+        """Return the result of what is safe to repeat, once the metadata database is there."""
+        return retry_until_available(action)
 
     def wait_for_database(self) -> None:
         """Wait until the metadata database is back, and renew the lease there; raises `Fenced`."""

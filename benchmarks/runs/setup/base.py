@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, Unpack
+from typing import Protocol, TypeVar, Unpack
 
 from benchmarks.models import Run
 from benchmarks.models.columns import RunColumns
@@ -15,6 +15,7 @@ from benchmarks.processes.machines import Home
 from pools.clusters.endpoints import Endpoint
 
 POLL_EVERY_S = 0.4  # the longest time that a condition may work without a call of `check`
+T = TypeVar("T")
 
 
 class RunRecorder(Protocol):
@@ -30,6 +31,9 @@ class RunRecorder(Protocol):
 
     def progress(self, percent: float) -> None:
         """Publish how much is done, in percent."""
+
+    def retry_until_available(self, action: Callable[[], T]) -> T:
+        """Return the result of what is safe to repeat, once the metadata database is there."""
 
 
 @dataclass(frozen=True)

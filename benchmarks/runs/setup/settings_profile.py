@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from benchmarks.errors import InvalidOptions, Refused
 from benchmarks.library.settings_profiles import apply, gate, restart, shared, validation
-from benchmarks.models import SettingsProfile
+from benchmarks.models import AppliedProfile, SettingsProfile
 from benchmarks.models.conditions import ProfileInForce
 from benchmarks.runs.setup.base import SetupContext
 from benchmarks.targets.resolve import Target
@@ -57,9 +58,10 @@ def _why_no_restart(name: str, verdict: validation.Verdict, target: Target) -> s
 
 @contextmanager
 def in_force(context: SetupContext) -> Iterator[None]:
-    """Put a profile in force where one was named; the reaper restores what a dead worker left. Raises `Refused`.
+    """Put a profile in force where one was named; the reaper restores what a dead worker left.
 
-    Where it took a restart, the runs of an experiment share it.
+    Where it took a restart, the runs of an experiment share it. Its end waits for the metadata database.
+    Raises `Refused`.
     """
     name = context.run.options.get("settings_profile")
     if not name:
@@ -80,7 +82,11 @@ def in_force(context: SetupContext) -> Iterator[None]:
         context.note({"settings_profile": noted})
         yield
     finally:
-        if not shared.stays(row):
-            apply.take_back(row)
+        context.recorder.retry_until_available(partial(_leave, row))
         if row.error:
             context.report(row.error)
+
+
+def _leave(row: AppliedProfile) -> None:
+    if not shared.stays(row):
+        apply.take_back(row)

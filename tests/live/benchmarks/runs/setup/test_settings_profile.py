@@ -4,15 +4,18 @@ import json
 import sys
 import time
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.db import OperationalError
 
 from benchmarks.errors import InvalidOptions, Refused
 from benchmarks.library.settings_profiles import apply, dry_start, restart, validation
 from benchmarks.models import AppliedProfile, Run, SettingsProfile, Status
 from benchmarks.models.runs import LEASE
-from benchmarks.runs.execution import reaper, runner
+from benchmarks.runs.execution import outages, reaper, runner
 from panel.quickstart.servers import PostgresServer
 from pools.clusters import connect as pg_connect
 from pools.models import Cluster
@@ -91,6 +94,44 @@ def test_a_failing_load_leaves_nothing_behind(submit, in_this_process, profile, 
     done = execute(submit(settings_profile="tuned"))
     assert (done.status, done.error) == (Status.FAILED, "the disk is gone")
     assert (auto_conf(postgres), apply.applied_on(done.cluster)) == (before, None)
+
+
+class AwayOnce:
+    """The metadata database is away for the first call of something."""
+
+    def __init__(self, then: Callable[..., Any]) -> None:
+        self.then, self.calls = then, 0
+
+    def __call__(self, *words: Any, **named: Any) -> Any:
+        self.calls += 1
+        if self.calls == 1:
+            raise OperationalError("server closed the connection unexpectedly")
+        return self.then(*words, **named)
+
+
+@pytest.mark.parametrize("step", ["take_back", "_close"])
+def test_the_end_waits_for_a_metadata_database_that_is_away(
+    submit, in_this_process, profile, postgres, monkeypatch, step
+):
+    before, away = auto_conf(postgres), AwayOnce(getattr(apply, step))
+    monkeypatch.setattr(outages, "RETRY_S", 0.01)
+    monkeypatch.setattr(apply, step, away)
+    done = execute(submit(settings_profile="tuned"))
+    assert (done.status, done.error, away.calls) == (Status.SUCCEEDED, "", 2)
+    assert (auto_conf(postgres), apply.applied_on(done.cluster)) == (before, None)
+    assert "left" not in done.conditions["settings_profile"]
+
+
+def test_a_run_that_is_prepared_anew_takes_back_what_it_had_put_in_force(
+    submit, in_this_process, profile, postgres, monkeypatch
+):
+    before = auto_conf(postgres)
+    monkeypatch.setattr(apply, "_verify", AwayOnce(apply._verify))
+    monkeypatch.setattr(apply, "_close", AwayOnce(apply._close))
+    done = execute(submit(settings_profile="tuned"))
+    assert (done.status, done.error) == (Status.SUCCEEDED, "")
+    assert (auto_conf(postgres), apply.applied_on(done.cluster)) == (before, None)
+    assert AppliedProfile.objects.get(run=done).restored_at
 
 
 def test_the_reaper_takes_back_what_a_killed_worker_left(submit, make_worker, profile, postgres, server_says):

@@ -1,6 +1,7 @@
 """Arms of an experiment that need the same settings share one restart of a real server."""
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from benchmarks.experiments import server_settings
 from benchmarks.library.settings_profiles import apply, restart, shared
 from benchmarks.models import AppliedProfile, ExperimentState, Phase, Run, SettingsProfile
-from benchmarks.runs.execution import reaper
+from benchmarks.runs.execution import outages, reaper
 from benchmarks.runs.setup import settings_profile
 from benchmarks.runs.setup.base import SetupContext
 from benchmarks.runs.submission import queue_status
@@ -28,6 +29,9 @@ class Quiet:
     def state(self, **values: Any) -> None: ...
 
     def progress(self, percent: float) -> None: ...
+
+    def retry_until_available(self, action: Callable[[], Any]) -> Any:
+        return outages.retry_until_available(action)
 
 
 @pytest.fixture
