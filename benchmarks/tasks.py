@@ -10,20 +10,22 @@ from benchmarks.models import Run
 from benchmarks.results import retention
 from benchmarks.runs.distributed import coordinator
 from benchmarks.runs.execution import reaper, runner
-from benchmarks.runs.submission import dispatch
+from benchmarks.runs.submission import dispatch, in_flight
 from benchmarks.schedules import due
 
 
 @shared_task
 def run_benchmark(run_id: str) -> None:
     """Carry out the run if this delivery is the one that claims it, then send the next that is due."""
-    if run := Run.objects.claim(run_id, settings.GENERATOR):
+    run = Run.objects.claim(run_id, settings.GENERATOR)
+    in_flight.end(run_id)
+    if run:
         coordinator.execute(run) if run.is_spread else runner.execute(run)
         # Without it, a short run's successor would wait for beat after Redis lost its memory.
         heartbeats.report_alive()
-        dispatch.dispatch_due()
-        if run.experiment_id:
-            experiment_dispatch.request_advance()
+    dispatch.dispatch_due()  # of a run that was refused too: this generator is still idle
+    if run and run.experiment_id:
+        experiment_dispatch.request_advance()
 
 
 @shared_task(expires=30)

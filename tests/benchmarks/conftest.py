@@ -1,6 +1,6 @@
 """Generators as they would have been seen, without Redis, and an engine that is missing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from datetime import timedelta
 from importlib import import_module
 from typing import Any
@@ -14,9 +14,39 @@ from benchmarks.engines.binaries import Program, ProgramMissing
 from benchmarks.generators import heartbeats
 from benchmarks.generators.heartbeats import Heartbeat
 from benchmarks.models import Generator, Purpose
+from benchmarks.runs.submission import in_flight
+from benchmarks.runs.submission.in_flight import Reserved
 
 Seen = Callable[..., Generator]
 Files = dict[str, dict[str, str]]
+
+
+class _MessagesInFlight:
+    """The reservations of `in_flight`, without Redis; none ends by itself."""
+
+    def __init__(self) -> None:
+        self.of_runs: dict[object, list[str]] = {}
+
+    def replace(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("generators", "reserve", "end"):
+            monkeypatch.setattr(in_flight, name, getattr(self, name))
+
+    def generators(self, names: Iterable[str]) -> set[str]:
+        return set(names) & self._kept()
+
+    def reserve(self, run_id: object, generators: Collection[str]) -> Reserved:
+        if run_id in self.of_runs:
+            return Reserved.RUN_IN_FLIGHT
+        if self._kept() & set(generators):
+            return Reserved.GENERATOR_AWAITS_ANOTHER
+        self.of_runs[run_id] = list(generators)
+        return Reserved.YES
+
+    def end(self, run_id: object) -> None:
+        self.of_runs.pop(run_id, None)
+
+    def _kept(self) -> set[str]:
+        return {name for kept in self.of_runs.values() for name in kept}
 
 
 @pytest.fixture
@@ -25,6 +55,7 @@ def seen(db: None, monkeypatch: pytest.MonkeyPatch) -> Seen:
     beats: list[Heartbeat] = []
     monkeypatch.setattr(heartbeats, "seen", lambda: list(beats))
     monkeypatch.setattr(heartbeats, "forget", lambda name: None)
+    _MessagesInFlight().replace(monkeypatch)
 
     def be_seen(
         name: str, *, ago_s: float = 0.0, engines: dict[str, str] | None = None, files: Files | None = None

@@ -1,14 +1,20 @@
 """Dispatches runs to workers; the database is the queue, so that a message lost with Redis is sent again."""
 
 import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from celery import current_app
+from django.conf import settings
 from kombu.exceptions import OperationalError
 
 from benchmarks.errors import QueueDown
-from benchmarks.generators import host_files, machines, registry
+from benchmarks.generators import host_files, machines, registry, workload
 from benchmarks.generators.registry import GeneratorStatus
 from benchmarks.models import Run
+from benchmarks.runs.submission import in_flight
+from benchmarks.runs.submission.in_flight import Reserved
 from core.lib import queues
 
 log = logging.getLogger(__name__)
@@ -17,9 +23,11 @@ TASK = "benchmarks.tasks.run_benchmark"
 DESCRIBE = "benchmarks.tasks.describe_generator"
 ANSWER_WITHIN_S = 120
 EXAMINED_AT_MOST = 200
+EXAMINED = ("number", "cluster", "alongside", "generator", "wanted_generators", "engine", "options")
+WHOEVER_COMES_FIRST = ""
 
 
-def dispatch(run: Run, generator: str = "") -> bool:
+def dispatch(run: Run, generator: str = WHOEVER_COMES_FIRST) -> bool:
     """Send one run's id: to its generator (the first of several coordinates), else to this one, else to any free one.
 
     Returns False where the broker can't be reached; a later dispatch sends it.
@@ -35,65 +43,101 @@ def dispatch(run: Run, generator: str = "") -> bool:
 
 
 def dispatch_new(run: Run) -> bool:
-    """Send a new run; where any generator may take it, only to those that have its engine and its file."""
-    alive = [] if run.generator or run.is_spread else _alive() or []
-    return dispatch(run) if _capable(run, alive) == alive else _send(run, alive, set())
+    """Send what is due, unless this new run waits for others, whose end dispatches; return whether any was sent."""
+    return Run.objects.due().filter(pk=run.pk).exists() and dispatch_due() > 0
 
 
 def dispatch_due() -> int:
     """Send each cluster's earliest run that nothing blocks, and all that may run alongside; return the number sent.
 
     A run for any generator goes to an idle one, so that no busy one takes its message; while none is idle, none is
-    sent, since the end of a run dispatches again. An idle one is sent one run: it would refuse all others, and with a
-    hundred queued each end of a run would send a hundred messages.
+    sent, since the end of a run dispatches again. Each message is reserved first (`in_flight`): of many dispatches at
+    once, as when fifty runs end together, one sends it.
     """
-    earliest: dict[object, Run] = {}
-    for run in Run.objects.due()[:EXAMINED_AT_MOST]:
-        earliest.setdefault(run.pk if run.alongside else run.cluster_id or run.pk, run)
-    if not earliest or (alive := _alive()) is None:
-        return 0
-    given: set[str] = set()
-    return sum(_send(run, alive, given) for run in earliest.values())
-
-
-def _alive() -> list[GeneratorStatus] | None:
-    """Return the live generators; None while Redis is away, when nothing can be sent either."""
     try:
-        return registry.alive()
-    except QueueDown as error:
+        free = _Free.now()
+        return sum(_send(run, free) for run in _examined())
+    except QueueDown as error:  # Redis is away, so that nothing can be sent either
         log.warning("no run can be sent yet: %s", error)
-        return None
+        return 0
 
 
-def _send(run: Run, alive: list[GeneratorStatus], given: set[str]) -> bool:
-    """Send a run to a generator that can start it now; return False where there is none.
-
-    `given` are the idle generators that were sent a run already, to which this one is added.
-    """
-    if run.generator or run.is_spread:
-        generators = {run.generator} if run.generator else set(run.wanted_generators)
-        return generators <= {one.name for one in alive} and dispatch(run)
-    if not alive:  # a Redis that lost its memory has no heartbeat of this worker yet
-        return dispatch(run)
-    if run.alongside:
-        able = _capable(run, alive)
-        return bool(able) and dispatch(run, min(able, key=lambda one: len(one.runs)).name)
-    idle = [one for one in alive if not one.runs and one.name not in given]
-    if not idle or not (able := _capable(run, idle)):
-        return False
-    given.add(able[0].name)
-    return dispatch(run, able[0].name)
+def _examined() -> Iterable[Run]:
+    """Return the runs that may start: of those that need their cluster for themselves, the earliest of each."""
+    earliest: dict[object, Run] = {}
+    for run in Run.objects.due().only(*EXAMINED)[:EXAMINED_AT_MOST]:
+        earliest.setdefault(run.pk if run.alongside else run.cluster_id or run.pk, run)
+    return earliest.values()
 
 
-def _capable(run: Run, alive: list[GeneratorStatus]) -> list[GeneratorStatus]:
-    """Return the generators that have what a run needs, as far as they reported."""
-    need = host_files.needed(run.engine, run.options)
-    return [one for one in alive if not one.ssh_host and host_files.can_carry(one, run.engine, need)]
+@dataclass
+class _Free:
+    """The generators that one dispatch may send to; each that was sent a run is `idle` no longer."""
+
+    live: workload.Live
+    carried: Counter[str]
+    idle: list[str]
+    _reported: dict[str, GeneratorStatus] = field(default_factory=dict)
+
+    @classmethod
+    def now(cls) -> "_Free":
+        """Ask Redis and the database. Raises `QueueDown`."""
+        live = workload.live()
+        # Asked first: who takes a message in between is seen to carry its run.
+        awaited = in_flight.generators(live.workers)
+        carried = workload.carried()
+        idle = [name for name in live.workers if name not in carried and name not in awaited]
+        return cls(live, carried, sorted(idle, key=lambda name: name != settings.GENERATOR))
+
+    def able(self, run: Run, names: Sequence[str]) -> list[str]:
+        """Return those of these workers that have what the run needs, as far as they reported."""
+        if unknown := [name for name in names if name not in self._reported]:
+            self._reported |= {one.name: one for one in workload.reported(unknown)}
+        need = host_files.needed(run.engine, run.options)
+        return [name for name in names if host_files.can_carry(self._reported[name], run.engine, need)]
+
+    def choices(self, run: Run) -> Iterator[tuple[str, list[str]]]:
+        """Yield generators that can start the run now, each with those that its message keeps from another one."""
+        if run.generator or run.is_spread:
+            named = [run.generator] if run.generator else run.wanted_generators
+            if self.live.names.issuperset(named):
+                yield named[0], [] if run.alongside else named
+        elif not self.live.workers:  # a Redis that lost its memory has no heartbeat of this worker yet
+            yield WHOEVER_COMES_FIRST, []
+        elif run.alongside:
+            able = self.able(run, self.live.workers)
+            yield from ((name, []) for name in sorted(able, key=self.carried.__getitem__)[:1])
+        elif self.idle:
+            yield from ((name, [name]) for name in self.able(run, list(self.idle)))
+
+
+def _send(run: Run, free: _Free) -> bool:
+    """Send a run to a generator that can start it now; return False where there is none, or it is sent already."""
+    for name, kept in free.choices(run):
+        reserved = in_flight.reserve(run.pk, kept)
+        if reserved == Reserved.RUN_IN_FLIGHT:
+            return False
+        free.idle = [one for one in free.idle if one not in kept]
+        free.carried[name] += 1
+        if reserved == Reserved.YES:
+            return _send_reserved(run, name)
+    return False
+
+
+def _send_reserved(run: Run, name: str) -> bool:
+    sent = dispatch(run, name)
+    if not sent:
+        in_flight.end(run.pk)
+    return sent
 
 
 def ask_generators() -> int:
     """Ask each live generator to describe itself; return the number asked."""
-    alive = _alive() or []
+    try:
+        alive = registry.alive()
+    except QueueDown as error:
+        log.warning("no generator can be asked yet: %s", error)
+        return 0
     for generator in (one for one in alive if not one.ssh_host):
         current_app.send_task(DESCRIBE, queue=generator.queue, retry=False, expires=ANSWER_WITHIN_S)
     return len(alive)
