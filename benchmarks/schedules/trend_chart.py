@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, floor, log10
+from math import ceil, floor
 
 from django.utils.translation import gettext as _
 
+from benchmarks.analysis.round_steps import round_step
 from benchmarks.schedules import cron
 from benchmarks.schedules.trends import Change, Night, Trend
 
@@ -142,8 +143,7 @@ def _scale(values: Sequence[float]) -> tuple[float, float]:
 
 def _ticks(low: float, high: float) -> list[float]:
     """Return the round values between both ends, two to four of them."""
-    power = 10 ** floor(log10((high - low) / TICKS))
-    step = next(power * one for one in (1, 2, 5, 10) if power * one * TICKS >= high - low)
+    step = round_step(high - low, TICKS)
     return [step * at for at in range(ceil(low / step), floor(high / step) + 1)]
 
 

@@ -1,20 +1,22 @@
 """The figures of a schedule's nights in their order, where their level moved, and how small a move could be shown."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import sqrt
 from statistics import NormalDist, fmean, median, stdev
 from uuid import UUID
 
+from django.db.models import Q
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from benchmarks.analysis.change_points import STRICT, WINDOW, ChangePoint, change_points
 from benchmarks.analysis.confidence_intervals import Interval, student_t
 from benchmarks.models import Run, Schedule, ScheduledStart, Validity
-from benchmarks.schedules import surroundings
+from benchmarks.schedules import left_out, surroundings
+from benchmarks.schedules.left_out import LeftOut
 from benchmarks.schedules.surroundings import Facts
 
 MOST_NIGHTS = 400
@@ -23,6 +25,9 @@ OUTSIDE = 0.001  # the share of nights beyond a boundary while nothing changes
 WITHIN_NIGHTS = 5
 POWER = 0.8
 RATIO = "ratio"
+START_COLUMNS = ("schedule", "due_at", "state", "reason", "run__number", "run__group")
+# Without what surrounded it: that is long, and read of the nights beside a change alone.
+RUN_COLUMNS = ("number", "group", "pooled", "pool", "summary", "status", "validity", "reasons", "error")
 
 
 @dataclass(frozen=True)
@@ -45,11 +50,11 @@ METRICS = (
 
 @dataclass(frozen=True)
 class Night:
-    """A start with the medians of its valid runs by metric, and what surrounded them."""
+    """A start with its valid runs and their medians by metric."""
 
     start: ScheduledStart
+    runs: tuple[Run, ...]
     figures: dict[str, float]
-    facts: Facts
 
     @property
     def at(self) -> datetime:
@@ -89,32 +94,55 @@ class Trend:
         """The figures in their order."""
         return [night.figures[self.metric.key] for night in self.nights]
 
+    @property
+    def level(self) -> list[float]:
+        """The figures of the nights since the last change."""
+        return self.values[self.nights.index(self.changes[-1].night) if self.changes else 0 :]
 
-def of(schedule: Schedule) -> list[Trend]:
-    """Return the trends of the metrics that at least two nights have; none of an experiment, whose page has its own."""
+
+@dataclass(frozen=True)
+class History:
+    """The nights of a schedule that have a figure, those that have none with the reason, and the trends of metrics."""
+
+    nights: tuple[Night, ...]
+    left_out: tuple[LeftOut, ...]
+    trends: tuple[Trend, ...]
+
+
+def of(schedule: Schedule, until: datetime | None = None) -> History:
+    """Return the latest nights, of those due until a moment if one is given, and the trends that two nights have.
+
+    There is no trend of an experiment, whose page has its own.
+    """
     if schedule.run is None:
-        return []
-    found = nights(schedule)
-    trends = (trend(metric, [one for one in found if metric.key in one.figures]) for metric in METRICS)
-    return [replace(one, typed=_typed(schedule.run, one.metric)) for one in trends if len(one.nights) > 1]
+        return History((), (), ())
+    nights, without = _nights(schedule, until)
+    trends = [trend(metric, [one for one in nights if metric.key in one.figures]) for metric in METRICS]
+    found = [replace(one, typed=_typed(schedule.run, one.metric)) for one in trends if len(one.nights) > 1]
+    return History(tuple(nights), tuple(without), _with_surroundings(found))
 
 
-def nights(schedule: Schedule) -> list[Night]:
-    """Return the latest nights that have a valid figure, in their order."""
-    starts = list(schedule.starts.filter(run__isnull=False).select_related("run")[:MOST_NIGHTS])
+def _nights(schedule: Schedule, until: datetime | None) -> tuple[list[Night], list[LeftOut]]:
+    due = Q() if until is None else Q(due_at__lte=until)
+    starts = list(schedule.starts.filter(due).select_related("run").only(*START_COLUMNS)[:MOST_NIGHTS])
     runs = _runs_of(starts)
-    found = [_night(start, runs.get(start.pk, [])) for start in reversed(starts)]
-    return [one for one in found if one.figures]
+    nights, without = [], []
+    for start in reversed(starts):
+        night = _night(start, [run for run in runs[start.pk] if run.validity == Validity.VALID])
+        if night.figures:
+            nights.append(night)
+        elif reason := left_out.why(start, runs[start.pk]):
+            without.append(LeftOut(start, reason))
+    return nights, without
 
 
 def _runs_of(starts: Sequence[ScheduledStart]) -> dict[UUID, list[Run]]:
-    """Return the valid runs by the start that began them, in two queries."""
+    """Return the runs by the start that began them, in two queries."""
     own = {start.run_id: start.pk for start in starts if start.run_id}
     groups = {start.run.group: start.pk for start in starts if start.run and start.run.group}
-    columns = ("group", "pooled", "pool", "summary", "evidence", "server_version", "client_version", "generator")
-    valid = Run.objects.filter(validity=Validity.VALID, parent=None).only(*columns)
+    runs = Run.objects.filter(parent=None).only(*RUN_COLUMNS).order_by("number")
     found: dict[UUID, list[Run]] = defaultdict(list)
-    for run in [*valid.filter(group__in=list(groups)), *valid.filter(pk__in=list(own), group=None)]:
+    for run in [*runs.filter(group__in=list(groups)), *runs.filter(pk__in=list(own), group=None)]:
         found[groups[run.group] if run.group else own[run.pk]].append(run)
     return found
 
@@ -127,7 +155,7 @@ def _night(start: ScheduledStart, runs: Sequence[Run]) -> Night:
     past = list(_values(direct, "tps"))
     if pooled and past and "tps" in figures:
         figures[RATIO] = figures["tps"] / median(past)
-    return Night(start, figures, surroundings.of_night([*direct, *pooled]))
+    return Night(start, (*direct, *pooled), figures)
 
 
 def _values(runs: Sequence[Run], key: str) -> Iterator[float]:
@@ -138,7 +166,7 @@ def _values(runs: Sequence[Run], key: str) -> Iterator[float]:
 
 
 def trend(metric: Metric, found: Sequence[Night]) -> Trend:
-    """Return the trend of a metric over nights that all have it."""
+    """Return the trend of a metric over nights that all have it; its changes without what surrounded them."""
     values = [night.figures[metric.key] for night in found]
     points = change_points(values)
     changes = tuple(_change(metric, found, point) for point in points)
@@ -147,10 +175,38 @@ def trend(metric: Metric, found: Sequence[Night]) -> Trend:
 
 
 def _change(metric: Metric, found: Sequence[Night], point: ChangePoint) -> Change:
-    after, before = found[point.at], found[point.at - 1]
     is_worse = (point.ratio - 1) * metric.sign < 0
-    around = surroundings.changes(before.facts, after.facts)
-    return Change(after, point.ratio, point.interval, is_worse, tuple(around))
+    return Change(found[point.at], point.ratio, point.interval, is_worse, ())
+
+
+def _with_surroundings(found: Sequence[Trend]) -> tuple[Trend, ...]:
+    """Return the trends with what changed around their changes, in one query."""
+    facts = _facts_of(night for one in found for change in one.changes for night in _beside(one, change))
+    return tuple(
+        replace(one, changes=tuple(replace(change, around=_around(one, change, facts)) for change in one.changes))
+        for one in found
+    )
+
+
+def _beside(one: Trend, change: Change) -> tuple[Night, Night]:
+    """Return the last night before a change and the first one after it."""
+    at = one.nights.index(change.night)
+    return one.nights[at - 1], one.nights[at]
+
+
+def _facts_of(nights: Iterable[Night]) -> dict[UUID, Facts]:
+    """Return what surrounded the nights, by their starts."""
+    runs_of = {night.start.pk: night.runs for night in nights}
+    wanted = [run.pk for runs in runs_of.values() for run in runs]
+    if not wanted:
+        return {}
+    stored = Run.objects.only("evidence", "server_version", "client_version", "generator").in_bulk(wanted)
+    return {key: surroundings.of_night([stored[run.pk] for run in runs]) for key, runs in runs_of.items()}
+
+
+def _around(one: Trend, change: Change, facts: dict[UUID, Facts]) -> tuple[str, ...]:
+    before, after = _beside(one, change)
+    return tuple(surroundings.changes(facts[before.start.pk], facts[after.start.pk]))
 
 
 def boundaries(level: Sequence[float]) -> tuple[float, float] | None:

@@ -81,8 +81,14 @@ def _upcoming(schedule: Schedule) -> list[str]:
 def schedule_trend(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show the figures of its nights, and since when their level is another one."""
     schedule = find(request, Schedule.objects.select_related("run", "experiment"), pk=pk)
-    drawings = [trend_chart.draw(trend, schedule.time_zone) for trend in trends.of(schedule)]
-    return render(request, "benchmarks/schedule_trend.html", {"schedule": schedule, "drawings": drawings})
+    found = trends.of(schedule)
+    context = {
+        "schedule": schedule,
+        "drawings": [trend_chart.draw(trend, schedule.time_zone) for trend in found.trends],
+        "left_out": [(one, cron.shown(one.start.due_at, schedule.time_zone)) for one in reversed(found.left_out)],
+        "count": len(found.nights) + len(found.left_out),
+    }
+    return render(request, "benchmarks/schedule_trend.html", context)
 
 
 @require_safe

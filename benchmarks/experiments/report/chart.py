@@ -6,6 +6,7 @@ from math import floor, log10
 
 from django.utils.translation import gettext as _
 
+from benchmarks.analysis.round_steps import round_step
 from benchmarks.analysis.subjects import values_of
 from benchmarks.experiments.results import ArmResult, Result
 
@@ -138,8 +139,7 @@ class Scales:
 
 def round_ticks(top: float) -> list[float]:
     """Return values from 0 up to the top in steps of 1, 2 or 5 times a power of ten, four of them at most beside 0."""
-    unit: float = 10 ** floor(log10(top / TICKS))
-    step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor * (TICKS + 1) > top)
+    step = round_step(top, TICKS + 1)
     return [step * at for at in range(floor(top / step) + 1)]
 
 

@@ -6,6 +6,8 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from benchmarks.models import Schedule
 from benchmarks.schedules import surroundings, trend_chart, trends
@@ -46,7 +48,7 @@ def nights_with_a_step(count: int = 20, step: float = 1.18, **fields: Any) -> Sc
 
 
 def test_the_sentence_names_since_when_by_how_much_and_what_changed_around_it() -> None:
-    tps, p95 = trends.of(nights_with_a_step())
+    tps, p95 = trends.of(nights_with_a_step()).trends
     drawing = trend_chart.draw(p95, "UTC")
     assert tps.changes == ()
     ((sentence, is_worse),) = drawing.sentences
@@ -62,14 +64,14 @@ def test_a_rising_throughput_is_no_fall() -> None:
     schedule = a_schedule()
     for at in range(12):
         a_night(schedule, at, (1000 if at < 6 else 1300) + at % 3, 10)
-    tps = trends.of(schedule)[0]
+    tps = trends.of(schedule).trends[0]
     assert [(round(change.ratio, 1), change.is_worse) for change in tps.changes] == [(1.3, False)]
     ((sentence, _),) = trend_chart.draw(tps, "UTC").sentences
     assert "nothing that the runs record changed then" in sentence
 
 
 def test_the_boundaries_are_those_of_the_level_since_the_last_change() -> None:
-    _tps, p95 = trends.of(nights_with_a_step())
+    _tps, p95 = trends.of(nights_with_a_step()).trends
     assert p95.boundaries is not None
     low, high = p95.boundaries
     assert 10 < low < 11.8 < high < 14
@@ -95,15 +97,43 @@ def test_a_pair_has_a_ratio_and_its_pooled_figures() -> None:
         a_night(schedule, at, 500, 4, group=group)
         for tps in (1500, 1400, 1600):
             a_finished_run(0, cluster=pool.cluster, pool=pool, pooled=True, group=group, summary={"tps": tps})
-    found = {trend.metric.key: trend.values for trend in trends.of(schedule)}
+    found = {trend.metric.key: trend.values for trend in trends.of(schedule).trends}
     assert found == {"tps": [1500, 1500, 1500], "ratio": [3, 3, 3]}
 
 
-def test_runs_that_are_not_valid_are_no_figures() -> None:
+def test_nights_without_a_valid_run_are_left_out_with_the_reason(client: Any, admin_user: Any) -> None:
     schedule = a_schedule()
     a_night(schedule, 0, 1000, 10)
-    a_night(schedule, 1, 1, 99, validity="suspect")
-    assert trends.of(schedule) == []
+    a_night(schedule, 1, 1, 99, validity="suspect", reasons=["1.2 of 2 clients were busy", "another"])
+    a_night(schedule, 2, 1, 99, status="cancelled", validity="", error="ada cancelled it")
+    a_night(schedule, 4, 1, 99, status="running", validity="", finished_at=None)
+    missed_at = DUE + timedelta(days=5)
+    schedule.starts.create(due_at=missed_at, claimed_at=missed_at, state="missed", reason="no generator is alive")
+    found = trends.of(schedule)
+    assert (len(found.nights), found.trends) == (1, ())
+    numbers = [one.start.run.number if one.start.run else None for one in found.left_out]
+    reasons = [
+        f"run {numbers[0]} is suspect: 1.2 of 2 clients were busy",
+        f"run {numbers[1]} is cancelled: ada cancelled it",
+        "Missed: no generator is alive",
+    ]
+    assert [one.reason for one in found.left_out] == reasons
+    client.force_login(admin_user)
+    text = page_of(client.get(f"/schedules/{schedule.pk}/trend/"))
+    for part in [*reasons, "3 of 4 nights have no figure"]:
+        assert part in text
+
+
+def test_a_trend_takes_the_same_queries_for_few_nights_and_many() -> None:
+    few, many = nights_with_a_step(10), nights_with_a_step(30)
+    with CaptureQueriesContext(connection) as of_few:
+        trends.of(few)
+    with CaptureQueriesContext(connection) as of_many:
+        trends.of(many)
+    assert len(of_few) == len(of_many)
+    *figures, surroundings_alone = [query["sql"] for query in of_many]
+    assert not any("evidence" in one for one in figures)
+    assert "evidence" in surroundings_alone
 
 
 def test_what_changed_names_versions_first_and_ends_somewhere() -> None:

@@ -4,13 +4,15 @@ from datetime import timedelta
 
 import pytest
 from django.test import Client
+from django.utils.html import escape
 
-from benchmarks.models import Schedule, ScheduledStart, StartState, Status
+from benchmarks.models import Schedule, ScheduledStart, StartState, Status, Validity
 from benchmarks.schedules import due, store, trends
 from benchmarks.schedules.store import Terms
 from pools.models import Pool
 from tests.callers import person
 from tests.live.benchmarks.conftest import Submit, execute
+from tests.pages import page_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -46,9 +48,15 @@ def test_each_night_is_one_run_and_their_trend_has_them(schedule: Schedule, pool
     runs = [start.run for start in schedule.starts.select_related("run")]
     assert [run.pool for run in runs if run] == [pool] * 3
     assert schedule.starts.count() == len({run.pk for run in runs if run}) == 3
-    (tps, *_others) = trends.of(schedule)
-    assert (tps.metric.key, len(tps.nights)) == ("tps", 3)
+    found = trends.of(schedule)
+    # A short load on a busy machine may be judged suspect: such a night is no part of the trend, and told.
+    valid = {start.pk for start in schedule.starts.filter(run__validity=Validity.VALID)}
+    assert {night.start.pk for night in found.nights} == valid
+    assert len(found.nights) + len(found.left_out) == 3
+    of_tps = [len(trend.nights) for trend in found.trends if trend.metric.key == "tps"]
+    assert of_tps == ([len(valid)] if len(valid) > 1 else [])
     assert schedule.author is not None
     client.force_login(schedule.author)
-    page = client.get(f"/schedules/{schedule.pk}/trend/").content.decode()
-    assert "The level has not moved beyond chance." in page
+    page = page_of(client.get(f"/schedules/{schedule.pk}/trend/"))
+    assert all(one.reason and escape(one.reason) in page for one in found.left_out)
+    assert page.count("The level has not moved beyond chance.") == len(found.trends)
