@@ -9,6 +9,8 @@ from django.utils.translation import gettext as _
 
 from benchmarks.errors import Refused
 from benchmarks.experiments import start as experiments
+from benchmarks.experiments.advice import again as again_asked
+from benchmarks.experiments.advice.again import Repetition
 from benchmarks.models import Experiment, Run, Schedule, ScheduledStart, StartState
 from benchmarks.runs.submission import again, submit
 from core.accounts.access import Access
@@ -78,6 +80,9 @@ def _start_experiment(schedule: Schedule, author: User, start_id: uuid.UUID) -> 
     if not isinstance(experiment, Experiment) or experiment.cluster is None:
         raise Refused(_("what %(repeated)s loads was removed") % {"repeated": experiment})
     confirm = experiment.cluster.name if schedule.consented_at else ""
+    if experiment.advice:
+        repetition = Repetition(experiment=experiment, author=author, confirm=confirm, experiment_id=start_id)
+        return again_asked.ask_again(repetition)
     request = experiments.request_again(
         experiment, author, confirm, is_admin=user_holds(author, Scope.ADMIN), access=Access(author)
     )

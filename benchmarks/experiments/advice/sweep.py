@@ -52,7 +52,7 @@ def ask(request: AdviceRequest) -> Experiment:
     require_queue()
     seed = uuid.uuid4().int % 2**31
     keys = [arm.key for arm in arms]
-    plan = _plan(arms, request.load.clients, seed) if swept else order.blocks(keys, REPEATS, seed)
+    plan = plan_of(arms, request.load.clients, seed) if swept else order.blocks(keys, REPEATS, seed)
     advice = _stored_question(request, swept)
     if existing:
         advice["existing"] = existing
@@ -115,7 +115,8 @@ def _stored_question(request: AdviceRequest, swept: Grid | None) -> AdviceRecord
     return record
 
 
-def _plan(arms: Sequence[ArmSpec], expected: int, seed: int) -> list[list[str]]:
+def plan_of(arms: Sequence[ArmSpec], expected: int, seed: int) -> list[list[str]]:
+    """Return the blocks of a round of a sweep of sizes, by the keys of its arms."""
     return grid.blocks({_cell(arm): arm.key for arm in arms}, expected, seed)
 
 
@@ -144,7 +145,7 @@ def add_round(experiment: Experiment) -> bool:
     if not _has_time(experiment, grid.runs_of(kept, expected, 1)):
         return False
     arms = [arm for arm in start.arms_of(experiment) if _cell(arm) in kept]
-    plan = [*experiment.plan, *_plan(arms, expected, experiment.seed + advice["round"])]
+    plan = [*experiment.plan, *plan_of(arms, expected, experiment.seed + advice["round"])]
     advice = {**advice, "round": advice["round"] + 1, "cells": kept}
     experiment.write(plan=plan, repeats=len(plan), advice=advice)
     return True
