@@ -91,6 +91,9 @@ class ThresholdSerializer(serializers.Serializer[Any]):
     metric = serializers.ChoiceField(list(metrics.THRESHOLDS))
     at_least = serializers.FloatField(required=False)
     at_most = serializers.FloatField(required=False)
+    abort_after_s = serializers.FloatField(
+        required=False, help_text=_("The run ends early once its intervals have missed it for so many seconds")
+    )
     value = serializers.FloatField(read_only=True, allow_null=True)
     passed = serializers.BooleanField(read_only=True, allow_null=True)
 
@@ -196,11 +199,7 @@ class RunSerializer(CompiledSerializer, serializers.ModelSerializer[Run]):
     def get_thresholds(self, run: Run) -> list[dict[str, object]]:
         """Return the thresholds with the measured value; `passed` is null until the run has ended."""
         judged = run_thresholds.judge(run.thresholds, run.summary)
-        return [
-            {"metric": one.metric, one.bound: one.limit, "value": one.value, "passed": one.passed}
-            | ({} if run.is_final else {"passed": None})
-            for one in judged
-        ]
+        return [one.as_json() | ({} if run.is_final else {"passed": None}) for one in judged]
 
     @extend_schema_field(TargetSerializer())
     def get_target(self, run: Run) -> Mapping[str, object]:

@@ -13,7 +13,7 @@ from benchmarks.generators.host_files import FileChoice
 from benchmarks.generators.registry import GeneratorStatus
 from benchmarks.models import Run
 from benchmarks.models.metrics import AT_LEAST, AT_MOST, THRESHOLDS
-from benchmarks.models.thresholds import Threshold
+from benchmarks.models.thresholds import LONGEST_ABORT_S, SHORTEST_ABORT_S, Threshold
 from benchmarks.runs.submission.submit import Placement
 from pools.forms.base import PanelForm
 
@@ -147,6 +147,14 @@ class WithThresholds(PanelForm):
     threshold_latency_p95_ms = _threshold_field("latency_p95_ms")
     threshold_failed_percent = _threshold_field("failed_percent")
     threshold_lag_avg_ms = _threshold_field("lag_avg_ms")
+    abort_after_s = forms.FloatField(
+        label=_("End the run early"),
+        required=False,
+        min_value=SHORTEST_ABORT_S,
+        max_value=LONGEST_ABORT_S,
+        widget=forms.NumberInput(attrs={"step": "any"}),
+        help_text=_("Once a threshold has been missed for so many seconds without a break. Empty: never."),
+    )
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
@@ -155,6 +163,12 @@ class WithThresholds(PanelForm):
             if name in values and name not in self.fields:
                 self.fields[name] = _threshold_field(metric, bound)
 
+    def clean(self) -> dict[str, object]:
+        cleaned: dict[str, object] = super().clean() or self.cleaned_data
+        if cleaned.get("abort_after_s") is not None and not self.thresholds:
+            self.add_error("abort_after_s", gettext("nothing ends the run without a threshold: give one"))
+        return cleaned
+
     @property
     def thresholds(self) -> list[Threshold]:
         thresholds = (
@@ -162,7 +176,8 @@ class WithThresholds(PanelForm):
             for name in THRESHOLDS_BY_NAME
             if name in self.fields
         )
-        return [_threshold(metric, bound, limit) for (metric, bound), limit in thresholds if limit is not None]
+        abort = self.cleaned_data.get("abort_after_s")
+        return [_threshold(metric, bound, limit, abort) for (metric, bound), limit in thresholds if limit is not None]
 
     @property
     def threshold_fields(self) -> list[tuple[BoundField, str]]:
@@ -175,11 +190,15 @@ class WithThresholds(PanelForm):
     @property
     def thresholds_are_open(self) -> bool:
         """True if a threshold is set or invalid, so that the section is unfolded."""
-        return any(field.value() not in (None, "") or field.errors for field, _ in self.threshold_fields)
+        fields = [*(field for field, _unit in self.threshold_fields), self["abort_after_s"]]
+        return any(field.value() not in (None, "") or field.errors for field in fields)
 
 
-def _threshold(metric: str, bound: str, limit: float) -> Threshold:
-    return {"metric": metric, "at_least": limit} if bound == AT_LEAST else {"metric": metric, "at_most": limit}
+def _threshold(metric: str, bound: str, limit: float, abort_after_s: float | None) -> Threshold:
+    found: Threshold = (
+        {"metric": metric, "at_least": limit} if bound == AT_LEAST else {"metric": metric, "at_most": limit}
+    )
+    return found if abort_after_s is None else {**found, "abort_after_s": abort_after_s}
 
 
 def limits_of(thresholds: list[Threshold]) -> dict[str, float]:
@@ -190,4 +209,6 @@ def limits_of(thresholds: list[Threshold]) -> dict[str, float]:
             limits[_threshold_name(one["metric"], AT_LEAST)] = one["at_least"]
         if one["metric"] in THRESHOLDS and "at_most" in one:
             limits[_threshold_name(one["metric"], AT_MOST)] = one["at_most"]
+        if "abort_after_s" in one:  # the form has one for all
+            limits["abort_after_s"] = one["abort_after_s"]
     return limits

@@ -1,11 +1,12 @@
 """Thresholds of a run: limits for its figures, which decide whether it passes; pure.
 
-A threshold is `{"metric": name, "at_least": number}` or `{"metric": name, "at_most": number}`.
+A threshold is `{"metric": name, "at_least": number}` or `{"metric": name, "at_most": number}`; with `abort_after_s` the
+run ends early once its intervals have missed it for so many seconds.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, NotRequired, TypedDict
+from dataclasses import dataclass, replace
+from typing import Final, Literal, NotRequired, TypedDict
 
 from django.utils.translation import gettext as _
 
@@ -13,14 +14,17 @@ from benchmarks.models.metrics import AT_LEAST, AT_MOST, THRESHOLDS
 from benchmarks.models.summaries import Summary
 
 MOST_THRESHOLDS = 20
+ABORT: Final = "abort_after_s"
+SHORTEST_ABORT_S, LONGEST_ABORT_S = 1, 24 * 3600
 
 
 class Threshold(TypedDict):
-    """A limit for a figure: one of the two."""
+    """A limit for a figure: one of the two, and the seconds after which missing it ends the run."""
 
     metric: str
     at_least: NotRequired[float]
     at_most: NotRequired[float]
+    abort_after_s: NotRequired[float]
 
 
 class InvalidThresholds(ValueError):
@@ -33,13 +37,28 @@ class InvalidThresholds(ValueError):
 
 @dataclass(frozen=True)
 class ThresholdResult:
-    """One threshold of a run that has ended: the measured value (None: not measured), and whether it passed."""
+    """One threshold of a run that has ended: the measured value (None: not measured), and whether it passed.
+
+    `abort_after_s` is the time after which missing it ends the run; None where it does not.
+    """
 
     metric: str
     bound: str
     limit: float
     value: float | None
     passed: bool
+    abort_after_s: float | None = None
+
+    def as_json(self) -> dict[str, object]:
+        """Return the threshold with the value, as API and exports have it."""
+        found: dict[str, object] = {"metric": self.metric, self.bound: self.limit}
+        if self.abort_after_s is not None:
+            found[ABORT] = self.abort_after_s
+        return found | {"value": self.value, "passed": self.passed}
+
+    def of_unknown(self, *, passed: bool) -> "ThresholdResult":
+        """Return the result for a figure that is unknown."""
+        return replace(self, value=None, passed=passed)
 
     @property
     def asked(self) -> str:
@@ -81,14 +100,19 @@ def read(raw: object) -> list[Threshold]:
 
 
 def _threshold(one: Threshold) -> Threshold:
+    checked: Threshold = {"metric": one["metric"]}
     if AT_LEAST in one:
-        return {"metric": one["metric"], "at_least": float(one["at_least"])}
-    return {"metric": one["metric"], "at_most": float(one["at_most"])}
+        checked["at_least"] = float(one["at_least"])
+    else:
+        checked["at_most"] = float(one["at_most"])
+    if one.get(ABORT) is not None:
+        checked["abort_after_s"] = float(one["abort_after_s"])
+    return checked
 
 
 def judge(thresholds: Sequence[Threshold], summary: Summary) -> list[ThresholdResult]:
     """Compare each threshold with the figures of a run; a figure that was not measured never passes."""
-    return [_judged(one, _figure(one["metric"], summary)) for one in thresholds]
+    return [judged(one, _figure(one["metric"], summary)) for one in thresholds]
 
 
 def passes(thresholds: Sequence[Threshold], summary: Summary, *, valid: bool) -> bool:
@@ -96,11 +120,12 @@ def passes(thresholds: Sequence[Threshold], summary: Summary, *, valid: bool) ->
     return valid and all(one.passed for one in judge(thresholds, summary))
 
 
-def _judged(threshold: Threshold, value: float | None) -> ThresholdResult:
+def judged(threshold: Threshold, value: float | None) -> ThresholdResult:
+    """Compare a threshold with a value; None never passes."""
     bound = _bound(threshold)
     limit = threshold[bound]
     passed = value is not None and (value >= limit if bound == AT_LEAST else value <= limit)
-    return ThresholdResult(threshold["metric"], bound, limit, value, passed)
+    return ThresholdResult(threshold["metric"], bound, limit, value, passed, threshold.get("abort_after_s"))
 
 
 def _figure(metric: str, summary: Summary) -> float | None:
@@ -136,12 +161,21 @@ def _fault(one: object) -> str:
             "thresholds": ", ".join(THRESHOLDS),
         }
     bounds = [name for name in (AT_LEAST, AT_MOST) if name in one]
-    if len(bounds) != 1 or len(one) != 2:
-        return _("%(metric)s takes one of at_least and at_most, and nothing else") % {"metric": one["metric"]}
+    if len(bounds) != 1 or set(one) - {"metric", *bounds, ABORT}:
+        text = _("%(metric)s takes one of at_least and at_most, perhaps abort_after_s, and nothing else")
+        return text % {"metric": one["metric"]}
     limit = one[bounds[0]]
     if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 <= limit < 1e15:
         return _("%(limit)s is not a number of %(metric)s: use 0 or more") % {
             "limit": repr(limit),
             "metric": one["metric"],
         }
-    return ""
+    return _fault_of_abort(one.get(ABORT))
+
+
+def _fault_of_abort(seconds: object) -> str:
+    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if seconds is None or (is_number and SHORTEST_ABORT_S <= seconds <= LONGEST_ABORT_S):
+        return ""
+    words = {"seconds": repr(seconds), "least": SHORTEST_ABORT_S, "most": LONGEST_ABORT_S}
+    return _("%(seconds)s is not a time for abort_after_s: use %(least)s to %(most)s seconds") % words

@@ -102,10 +102,7 @@ def _result(run: Run) -> dict[str, object]:
         "exit_code": run.exit_code,
         "summary": run.summary,
         "statements": run.statements,
-        "thresholds": [
-            {"metric": one.metric, one.bound: one.limit, "value": one.value, "passed": one.passed}
-            for one in thresholds.judge(run.thresholds, run.summary)
-        ],
+        "thresholds": [one.as_json() for one in thresholds.judge(run.thresholds, run.summary)],
         "gate": run.gate,
     }
 

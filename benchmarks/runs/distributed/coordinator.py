@@ -23,8 +23,8 @@ from benchmarks.processes.process import QUEUED_EVENTS, drain
 from benchmarks.runs import observers, setup
 from benchmarks.runs.distributed import merge_summaries
 from benchmarks.runs.distributed.participants import Participants
-from benchmarks.runs.execution import reaper, runner
-from benchmarks.runs.execution.ending import DeadlinePassed, EndState, Stopped, incomplete
+from benchmarks.runs.execution import early_end, reaper, runner
+from benchmarks.runs.execution.ending import DeadlinePassed, EndState, Stopped, ThresholdMissed, incomplete
 from benchmarks.runs.execution.outages import retry_until_available
 from benchmarks.runs.execution.recorder import Recorder
 from benchmarks.runs.observers import probes
@@ -121,6 +121,8 @@ def _merge_until_end(participants: Participants, context: SetupContext, events: 
     while not deadline.ask(participants.has_ended):
         context.check()
         deadline.ask(participants.merge)
+        if missed := early_end.why(context.run.thresholds, participants.recorder.samples):
+            raise ThresholdMissed(missed)
         for event in drain(events):
             runner.record_event(event, participants.recorder)
         if deadline.is_over:

@@ -45,6 +45,12 @@ class WorkerStopped(Stopped):
     status = Status.LOST  # as if it was killed, but with its reason and all its figures; experiments try again
 
 
+class ThresholdMissed(Stopped):
+    """A threshold that ends the run was missed for as long as it allows."""
+
+    status = Status.FAILED
+
+
 class HostLost(Stopped):
     """The connection to the host that ran the load was lost."""
 

@@ -24,13 +24,14 @@ from benchmarks.processes.command import ROOT_CERTIFICATE, Command
 from benchmarks.processes.machines import Load, Machine
 from benchmarks.processes.process import QUEUED_EVENTS, Line, StreamEnd, drain
 from benchmarks.runs import observers, setup
-from benchmarks.runs.execution import ending, synchronized_start, worker_shutdown
+from benchmarks.runs.execution import early_end, ending, synchronized_start, worker_shutdown
 from benchmarks.runs.execution.ending import (
     Cancelled,
     DeadlinePassed,
     EndState,
     HostLost,
     Stopped,
+    ThresholdMissed,
     WorkerStopped,
     incomplete,
     with_leftovers,
@@ -245,7 +246,11 @@ def _check(load: Load, recorder: Recorder, now: float, deadline: float) -> None:
     One that has ended is in time, however long the metadata database kept this worker from hearing of it.
     """
     _heartbeat(recorder)
-    if now > deadline and load.exit_code() is None:
+    if load.exit_code() is not None:
+        return
+    if missed := early_end.why(recorder.run.thresholds, recorder.samples):
+        raise ThresholdMissed(missed)
+    if now > deadline:
         raise DeadlinePassed(_why_late(recorder.run))
 
 

@@ -42,13 +42,18 @@ def test_no_failures_told_are_none():
         ({"metric": "tps"}, "give a list of at most 20 thresholds"),
         (["tps"], 'threshold 1: use {"metric": …, "at_least": …} or {"metric": …, "at_most": …}'),
         ([{"metric": "speed", "at_least": 1}], "threshold 1: 'speed' is not a metric here: choose one of tps, "),
-        ([{"metric": "tps"}], "threshold 1: tps takes one of at_least and at_most, and nothing else"),
+        ([{"metric": "tps"}], "threshold 1: tps takes one of at_least and at_most, perhaps abort_after_s"),
         ([{"metric": "tps", "at_least": 1, "at_most": 2}], "threshold 1: tps takes one of"),
         ([{"metric": "tps", "at_least": 1, "why": 2}], "threshold 1: tps takes one of"),
         ([{"metric": "tps", "at_least": "1"}], "threshold 1: '1' is not a number of tps: use 0 or more"),
         ([{"metric": "tps", "at_least": -1}], "threshold 1: -1 is not a number of tps: use 0 or more"),
         ([{"metric": "tps", "at_least": float("nan")}], "threshold 1: nan is not a number of tps: use 0 or more"),
         ([{"metric": "tps", "at_least": True}], "threshold 1: True is not a number of tps: use 0 or more"),
+        (
+            [{"metric": "tps", "at_least": 1, "abort_after_s": 0}],
+            "threshold 1: 0 is not a time for abort_after_s: use 1 to 86400 seconds",
+        ),
+        ([{"metric": "tps", "at_least": 1, "abort_after_s": "9"}], "threshold 1: '9' is not a time for abort_after_s"),
     ],
 )
 def test_what_is_no_threshold_is_refused_by_its_place(raw, message):
@@ -61,3 +66,16 @@ def test_millions_are_written_out():
     [one] = judge(read([{"metric": "tps", "at_least": 1_000_000}]), {"tps": 1_234_567.8})
     assert one.sentence == "Throughput 1,234,568 tps, at least 1,000,000 tps"
     assert one.asked == "Throughput at least 1,000,000 tps"
+
+
+def test_the_time_after_which_it_ends_the_run_is_kept_and_shown():
+    asked = read([{"metric": "tps", "at_least": 1, "abort_after_s": 10}])
+    assert asked == [{"metric": "tps", "at_least": 1.0, "abort_after_s": 10.0}]
+    [one] = judge(asked, SUMMARY)
+    assert one.as_json() == {
+        "metric": "tps",
+        "at_least": 1.0,
+        "abort_after_s": 10.0,
+        "value": 812.4,
+        "passed": True,
+    }

@@ -5,7 +5,7 @@ import json
 from benchmarks.models import Status
 from benchmarks.results.export import run_document
 from tests.benchmarks.submitting import submit_one
-from tests.live.benchmarks.conftest import LASTING, QUICK, execute
+from tests.live.benchmarks.conftest import LASTING, QUICK, execute, pgbenches
 
 
 def submit(cluster, dataset, options=QUICK, **thresholds):
@@ -52,3 +52,17 @@ def test_the_evidence_holds_settings_hardware_and_the_poolers_revision(in_this_p
     assert len(found["samples"]) == done.samples.count() > 0
     assert "super-secret" not in str(found)
     assert "app-password" not in str(found)
+
+
+def test_a_missed_threshold_ends_the_load_with_state_reason_and_its_samples(cluster, dataset, in_this_process):
+    target = {"cluster": str(cluster.pk), "database": dataset}
+    asked = [{"metric": "tps", "at_least": 1e9, "abort_after_s": 2}]
+    options = LASTING | {"duration": 60, "progress": 1}
+    done = execute(submit_one(target=target, options=options, author=None, thresholds=asked))
+    assert (done.status, done.validity, done.gate) == (Status.FAILED, "incomplete", "failed")
+    assert done.error.startswith("ended early at ")
+    assert "Throughput" in done.error
+    assert "at least 1,000,000,000 tps" in done.error
+    assert done.reasons == [done.error]
+    assert 2 <= done.samples.count() < 30
+    assert not pgbenches(done)
