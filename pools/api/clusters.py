@@ -20,6 +20,7 @@ from pools.api.filters import ClusterFilter
 from pools.api.insights import InsightActions
 from pools.api.nodes import NodeActions
 from pools.api.roles import RoleActions
+from pools.api.sessions import SessionActions
 from pools.api.versions import expected_version
 from pools.clusters import health_check
 from pools.inventory import clusters
@@ -34,6 +35,7 @@ class ClusterViewSet(
     NodeActions,
     AuthQueryActions,
     ApprovalRulesActions,
+    SessionActions,
     ModelViewSet[Cluster],
 ):
     """PostgreSQL servers that the panel can log in to; saving one tries that, and `status` has the result."""
@@ -41,7 +43,7 @@ class ClusterViewSet(
     queryset = Cluster.objects.select_related("status").prefetch_related("nodes", "shared_with")
     serializer_class = ClusterSerializer
     lookup_value_converter = "uuid"
-    destructive = frozenset({"reset_password"})
+    destructive = frozenset({"reset_password", "cancel_statement", "terminate_session"})
     operations = {
         "list": "cluster.view",
         "retrieve": "cluster.view",
@@ -53,6 +55,8 @@ class ClusterViewSet(
         "connection": "cluster.view",
         "reveal": "cluster.reveal",
         "insights": "cluster.view",
+        "cancel_statement": "cluster.end_session",
+        "terminate_session": "cluster.end_session",
         "auth_query": "cluster.view",
         "set_up_auth_query": "cluster.change",
         "take_auth_query_away": "cluster.change",

@@ -14,8 +14,8 @@ from rest_framework.viewsets import GenericViewSet
 
 from core.accounts.permissions import person
 from core.lib.known_fields import KnownFields
-from pools.console import commands
-from pools.console.commands import DEADLINE_S, HOLD_S, LONGEST_DEADLINE_S, LONGEST_HOLD_S, Outcome
+from pools.console import client_end, commands
+from pools.console.commands import DEADLINE_S, HOLD_S, LONGEST_DEADLINE_S, LONGEST_HOLD_S, Outcome, Target
 from pools.models import Entry
 
 
@@ -57,13 +57,30 @@ class OutcomeSerializer(serializers.Serializer[Outcome]):
     }
 
 
-VERBS = ("pause", "resume", "kill", "reconnect", "disable", "enable")
+class ClientSerializer(KnownFields):
+    """A client as `waiting/` shows it: its id and connect_time in SHOW CLIENTS."""
+
+    number = serializers.RegexField(r"^[0-9]{1,20}$")
+    connected_at = serializers.CharField(help_text=_("Exactly as shown"))
+
+    example: dict[str, object] = {"number": "4711", "connected_at": "2026-03-05 15:58:03 UTC"}
+
+
+class KilledClientSerializer(serializers.Serializer[dict[str, str]]):
+    """What became of the client, read back from the console."""
+
+    detail = serializers.CharField()
+
+    example: dict[str, object] = {"detail": "Client 4711 is disconnected from pool orders."}
+
+
+VERBS = ("pause", "resume", "kill", "reconnect", "disable", "enable", "kill_client")
 
 
 class ConsoleVerbs(GenericViewSet[Any]):
     """Console commands as actions of a pool or an entry; 409 with the console's message if it refuses."""
 
-    destructive = frozenset({"kill", "disable"})
+    destructive = frozenset({"kill", "disable", "kill_client"})
 
     @extend_schema(request=PauseSerializer, responses=OutcomeSerializer)
     @action(detail=True, methods=["post"])
@@ -102,12 +119,23 @@ class ConsoleVerbs(GenericViewSet[Any]):
         """Accept new clients again."""
         return self._done(commands.enable)
 
+    @extend_schema(request=ClientSerializer, responses=KilledClientSerializer)
+    @action(detail=True, methods=["post"], url_path="kill-client")
+    def kill_client(self, request: Request, pk: str) -> Response:
+        """Disconnect one client with its server connection (PgBouncer 1.24 and later); 404 once it is another."""
+        client = _validated(ClientSerializer, request)
+        detail = client_end.kill_client(self._target(), **client, author=person(self.request.user))
+        return Response({"detail": detail})
+
     def _done(self, command: Callable[..., Outcome]) -> Response:
-        target = self.get_object()
-        if isinstance(target, Entry):  # one that the panel manages is paused and resumed as its pool
-            target = target.pool or target
-        outcome = command(target, author=person(self.request.user))
+        outcome = command(self._target(), author=person(self.request.user))
         return Response(OutcomeSerializer(outcome).data)
+
+    def _target(self) -> Target:
+        target: Target = self.get_object()
+        if isinstance(target, Entry):  # one that the panel manages is paused and resumed as its pool
+            return target.pool or target
+        return target
 
 
 def _validated(serializer: type[serializers.Serializer[Any]], request: Request) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from rest_framework.viewsets import GenericViewSet
 from core.accounts.access import Access
 from core.accounts.models import Scope
 from core.accounts.permissions import holds
+from pools.api.example_values import CLUSTER
 from pools.diagnosis import causes, shared
 from pools.diagnosis.blocking_tree import Branch
 from pools.diagnosis.diagnosis import Diagnosis, Holder
@@ -43,12 +44,16 @@ class QueuedClientSerializer(serializers.Serializer[QueuedClient]):
     application = serializers.CharField(allow_blank=True)
     address = serializers.CharField(allow_blank=True, help_text=_("Empty over a Unix socket"))
     waited_s = serializers.FloatField()
+    number = serializers.CharField(allow_blank=True, help_text=_("For `kill-client`; empty before PgBouncer 1.24"))
+    connected_at = serializers.CharField(allow_blank=True)
 
     example: dict[str, object] = {
         "user": "orders_app",
         "application": "checkout",
         "address": "10.20.0.14:51044",
         "waited_s": 3.2,
+        "number": "4712",
+        "connected_at": "2026-03-05 15:59:40 UTC",
     }
 
 
@@ -98,6 +103,8 @@ class SessionSerializer(serializers.Serializer[Session]):
     state = serializers.CharField(allow_blank=True, help_text=_("Empty where the panel's role may not see it"))
     wait_event_type = serializers.CharField(allow_blank=True)
     wait_event = serializers.CharField(allow_blank=True)
+    transaction_start = serializers.DateTimeField(allow_null=True)
+    statement_start = serializers.DateTimeField(allow_null=True)
     transaction_s = serializers.FloatField(allow_null=True)
     statement_s = serializers.FloatField(allow_null=True)
     in_state_s = serializers.FloatField(allow_null=True)
@@ -109,7 +116,7 @@ class SessionSerializer(serializers.Serializer[Session]):
 
     example: dict[str, object] = {
         "pid": 41772,
-        "backend_start": "2026-03-05T15:58:12Z",
+        "backend_start": "2026-03-05T15:58:12.417093Z",
         "database": "orders",
         "role": "orders_app",
         "application": "checkout",
@@ -117,6 +124,8 @@ class SessionSerializer(serializers.Serializer[Session]):
         "state": "active",
         "wait_event_type": "Lock",
         "wait_event": "transactionid",
+        "transaction_start": "2026-03-05T16:11:48.020714Z",
+        "statement_start": "2026-03-05T16:11:48.020714Z",
         "transaction_s": 12.4,
         "statement_s": 12.4,
         "in_state_s": 12.4,
@@ -136,8 +145,16 @@ class ServerClientSerializer(serializers.Serializer[ClientOfServer]):
     user = serializers.CharField()
     application = serializers.CharField(allow_blank=True)
     address = serializers.CharField(allow_blank=True)
+    number = serializers.CharField(allow_blank=True, help_text=_("For `kill-client`; empty before PgBouncer 1.24"))
+    connected_at = serializers.CharField(allow_blank=True)
 
-    example: dict[str, object] = {"user": "orders_app", "application": "checkout", "address": "10.20.0.14:51040"}
+    example: dict[str, object] = {
+        "user": "orders_app",
+        "application": "checkout",
+        "address": "10.20.0.14:51040",
+        "number": "4711",
+        "connected_at": "2026-03-05 15:58:03 UTC",
+    }
 
 
 class HolderSerializer(serializers.Serializer[Holder]):
@@ -168,6 +185,10 @@ class DiagnosisSerializer(serializers.Serializer[Diagnosis]):
     pool = serializers.CharField(help_text=_("Its name on the pooler"))
     taken_at = serializers.DateTimeField()
     took_s = serializers.FloatField()
+    cluster = serializers.UUIDField(
+        source="place.cluster.pk", allow_null=True, help_text=_("Whose `terminate-session` ends its sessions")
+    )
+    node = serializers.CharField(source="place.key", allow_null=True, help_text=_("Its server there"))
     cause = serializers.CharField(allow_blank=True, help_text=_("Empty where none was found, or nobody waits"))
     sentence = serializers.CharField(source="finding.sentence")
     remedy = serializers.CharField(source="finding.remedy", allow_blank=True)
@@ -184,6 +205,8 @@ class DiagnosisSerializer(serializers.Serializer[Diagnosis]):
         "pool": "orders",
         "taken_at": "2026-03-05T16:12:00Z",
         "took_s": 0.71,
+        "cluster": CLUSTER,
+        "node": "own",
         "cause": "lock",
         "sentence": "Lock: 2 server connections of pool orders wait for process 41772 (role orders_app, application "
         "batch). Its transaction has been open for 12 s, and nothing runs in it now.",

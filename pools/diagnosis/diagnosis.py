@@ -36,7 +36,7 @@ class Diagnosis:
     """Why the clients of one pool wait, as it was at a moment; reading it took `took_s` seconds.
 
     `cause` is one of `causes.NAMES`, and empty where none was found. `also` are further causes that hold. `notes` say
-    what could not be asked.
+    what could not be asked. `place` is the server, where its cluster is registered.
     """
 
     pool: str
@@ -49,12 +49,20 @@ class Diagnosis:
     holders: tuple[Holder, ...] = ()
     tree: list[Branch] = field(default_factory=list)
     took_s: float = 0.0
+    place: Place | None = None
 
     def without_sessions(self) -> "Diagnosis":
         """Return it for those who see the pooler and not the cluster, whose sessions are none of theirs."""
         note = _("The sessions of the server are shown to those who see its cluster.")
         holders = tuple(replace(holder, session=None) for holder in self.holders)
-        return replace(self, holders=holders, tree=[], notes=(*self.notes, note))
+        return replace(self, holders=holders, tree=[], notes=(*self.notes, note), place=None)
+
+    @property
+    def to_end(self) -> list[Session]:
+        """The sessions whose end would help."""
+        found = [holder.session for holder in self.holders] + [branch.session for branch in self.tree]
+        by_pid = {one.pid: one for one in found if one}
+        return [by_pid[pid] for pid in self.finding.pids if pid in by_pid]
 
 
 def of(target: Target) -> Diagnosis:
@@ -64,7 +72,8 @@ def of(target: Target) -> Diagnosis:
         queue = KINDS[target.pooler.kind].queue(target.pooler, target.name)
     except (PoolerUnreachable, NotLive) as error:
         return Diagnosis(target.name, taken_at, "", _unread(str(error)), took_s=time.monotonic() - began)
-    evidence = _evidence(target, queue)
+    place = place_of(target, queue)
+    evidence = _evidence(target, queue, place)
     first, *also = causes.found_in(evidence) or [("", _none_found(evidence))]
     return Diagnosis(
         pool=target.name,
@@ -77,11 +86,11 @@ def of(target: Target) -> Diagnosis:
         holders=_holders(evidence),
         tree=_tree(evidence),
         took_s=time.monotonic() - began,
+        place=place,
     )
 
 
-def _evidence(target: Target, queue: PoolQueue) -> Evidence:
-    place = place_of(target, queue)
+def _evidence(target: Target, queue: PoolQueue, place: Place | None) -> Evidence:
     if place is None:
         return Evidence(queue)
     pids = [one.pid for one in queue.servers if one.pid]

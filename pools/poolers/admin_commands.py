@@ -5,6 +5,8 @@ from typing import Protocol
 
 from django.utils.functional import Promise
 
+from pools.poolers.pool_queue import PoolClient
+
 
 @dataclass(frozen=True)
 class Column:
@@ -91,3 +93,9 @@ class Controls(Protocol):
 
     def connections(self, name: str) -> Connections:
         """Count the client and server connections of a pool, by their state."""
+
+    def clients(self, name: str) -> list[PoolClient]:
+        """List the clients of a pool."""
+
+    def kill_client(self, client: PoolClient) -> bool:
+        """Disconnect one client if it is still the same; return whether it was there."""

@@ -3,27 +3,58 @@
 from dataclasses import dataclass
 
 BUSY_STATES = frozenset({"active", "active_cancel"})  # states of SHOW SERVERS in which a client has the connection
+WAITING = "waiting"  # the state of SHOW CLIENTS in which a client has none yet
 OPENING_STATES = frozenset({"login", "new"})
 
 
 @dataclass(frozen=True)
 class QueuedClient:
-    """A client that waits for a server connection."""
+    """A client that waits for a server connection; `number` and `connected_at` as in `ClientOfServer`."""
 
     user: str
     application: str
     address: str
     waited_s: float
+    number: str = ""
+    connected_at: str = ""
 
 
 @dataclass(frozen=True)
 class ClientOfServer:
-    """The client that has a server connection; `number` identifies it to KILL_CLIENT (PgBouncer 1.24), else empty."""
+    """A client that has a server connection.
+
+    `number` is its id for KILL_CLIENT (PgBouncer 1.24), else empty. A restart gives numbers anew, so `connected_at`, in
+    the console's own words, belongs to it.
+    """
 
     user: str
     application: str
     address: str
     number: str = ""
+    connected_at: str = ""
+
+
+@dataclass(frozen=True)
+class PoolClient:
+    """A client of a pooler: the pool that it named, its state as in SHOW CLIENTS, the pid of the server that it has.
+
+    `number` and `connected_at` as in `ClientOfServer`; `server_pid` is None while it has no server connection.
+    """
+
+    pool: str
+    user: str
+    application: str
+    address: str
+    state: str
+    waited_s: float
+    number: str = ""
+    connected_at: str = ""
+    server_pid: int | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it waits for a server connection."""
+        return self.state == WAITING
 
 
 @dataclass(frozen=True)

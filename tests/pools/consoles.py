@@ -5,8 +5,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from pools.poolers.admin_commands import Blocker, Condition, Connections
+from pools.poolers.pool_queue import PoolClient
 
 BLOCKER = Blocker("app", "batch", "10.0.0.9:4711", "active", "2026-11-20 14:00:00 UTC", "2026-11-20 14:01:00 UTC", 4242)
+CLIENT = PoolClient(
+    "orders", "app", "batch", "10.0.0.9:4711", "active", 0.0, "17", "2026-11-20 14:00:00 UTC", server_pid=4242
+)
 
 
 @dataclass
@@ -47,6 +51,13 @@ class FakeControls:
 
     def connections(self, name: str) -> Connections:
         return Connections(clients=2, servers=1)
+
+    def clients(self, name: str) -> list[PoolClient]:
+        return [] if "kill_client" in self.done and not self.deaf else [CLIENT]
+
+    def kill_client(self, client: PoolClient) -> bool:
+        self._do("kill_client")
+        return True
 
     def _do(self, verb: str, **state: bool) -> None:
         self.done.append(verb)

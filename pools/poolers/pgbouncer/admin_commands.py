@@ -1,4 +1,4 @@
-"""PgBouncer's console verbs on one pool: PAUSE, RESUME, KILL, RECONNECT, DISABLE and ENABLE."""
+"""PgBouncer's console verbs on one pool: PAUSE, RESUME, KILL, RECONNECT, DISABLE, ENABLE and KILL_CLIENT."""
 
 import re
 from collections.abc import Callable
@@ -8,7 +8,8 @@ from django.utils.translation import gettext as _
 from pools.errors import ConsoleRefused, NotLive
 from pools.models import Pooler
 from pools.poolers.admin_commands import Blocker, Condition, Connections
-from pools.poolers.pgbouncer import console
+from pools.poolers.pgbouncer import console, pool_clients
+from pools.poolers.pool_queue import PoolClient
 
 VERBS = ("pause", "resume", "reconnect", "disable", "enable", "kill")
 BARE_WORD = re.compile(r"[A-Za-z0-9_]+")
@@ -79,6 +80,13 @@ class PgBouncerControls:
         clients = [row for row in console.rows(self.connection, "clients") if row["database"] == name]
         servers = self._servers(name)
         return Connections(len(clients), len(servers), sum(1 for row in servers if row["close_needed"]))
+
+    def clients(self, name: str) -> list[PoolClient]:
+        return [client for client in pool_clients.of_console(self.connection) if client.pool == name]
+
+    def kill_client(self, client: PoolClient) -> bool:
+        """KILL_CLIENT, which also closes its server connection."""
+        return pool_clients.kill(self.connection, client)
 
     def _servers(self, name: str) -> console.Rows:
         return [row for row in console.rows(self.connection, "servers") if row["database"] == name]

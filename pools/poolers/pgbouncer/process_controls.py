@@ -12,6 +12,7 @@ from pools.models import Pooler
 from pools.poolers.admin_commands import Blocker, Condition, Connections
 from pools.poolers.pgbouncer.admin_commands import PgBouncerControls
 from pools.poolers.pgbouncer.processes import Process
+from pools.poolers.pool_queue import PoolClient
 
 T = TypeVar("T")
 
@@ -66,6 +67,13 @@ class SharedControls:
         found = self._of_each("SHOW CLIENTS", lambda one: one.connections(name)).values()
         columns = ("clients", "servers", "outdated")
         return Connections(**{column: sum(getattr(one, column) for one in found) for column in columns})
+
+    def clients(self, name: str) -> list[PoolClient]:
+        found = self._of_each("SHOW CLIENTS", lambda one: one.clients(name)).values()
+        return [client for of_one in found for client in of_one]
+
+    def kill_client(self, client: PoolClient) -> bool:
+        return any(self._of_each("KILL_CLIENT", lambda one: one.kill_client(client)).values())
 
     def _of_each(self, statement: str, ask: Callable[[PgBouncerControls], T]) -> dict[str, T]:
         """Ask all processes at once; raises `ConsoleRefused` with what each one that failed said."""

@@ -13,10 +13,9 @@ from pools.poolers.pgbouncer import console, kept_consoles, process_sockets, pro
 from pools.poolers.pgbouncer.console import Row, Rows
 from pools.poolers.pgbouncer.core_use import CoreWatch
 from pools.poolers.pgbouncer.stats import number
-from pools.poolers.pool_queue import ClientOfServer, Limit, PoolQueue, QueuedClient, ServerConnection
+from pools.poolers.pool_queue import WAITING, ClientOfServer, Limit, PoolQueue, QueuedClient, ServerConnection
 
 CLIENTS_SHOWN = 50
-WAITING = "waiting"
 WHOLE_SECOND = len("2026-01-31 12:00:00")
 WORDS = ("clients", "servers", "databases", "config", "lists", "dns_hosts")
 Tables = Mapping[str, Rows]
@@ -38,7 +37,7 @@ class _Answers:
 
 def read(pooler: Pooler, name: str) -> PoolQueue:
     """Return the queue of the pool that clients name so. Raises `PoolerUnreachable`, `NotLive` for an unknown pool."""
-    with _consoles(pooler) as found:
+    with consoles(pooler) as found:
         watch = CoreWatch(pooler, [pid for _one, pid in found])
         answers = _Answers(name, tuple({word: console.rows(one, word) for word in WORDS} for one, _pid in found))
         core, core_unknown = watch.use()
@@ -68,7 +67,8 @@ def read(pooler: Pooler, name: str) -> PoolQueue:
 
 
 @contextmanager
-def _consoles(pooler: Pooler) -> Iterator[list[tuple[console.Console, int | None]]]:
+def consoles(pooler: Pooler) -> Iterator[list[tuple[console.Console, int | None]]]:
+    """Lend the console of each process, with its pid where that runs on this host. Raises `PoolerUnreachable`."""
     if pooler.shares_its_port:
         with processes.known(pooler) as (found, _missing):
             yield [(one.console, one.pid) for one in found]
@@ -81,32 +81,40 @@ def _config(answers: _Answers) -> dict[str, str]:
     return {str(row["key"]): str(row["value"] or "") for row in answers.rows("config")}
 
 
-def _text(row: Row, column: str) -> str:
+def text_of(row: Row, column: str) -> str:
+    """Return a column as text, empty where the release has none of this name."""
     return str(row.get(column) or "")
 
 
-def _address(row: Row) -> str:
-    addr, port = _text(row, "addr"), _text(row, "port")
+def address_of(row: Row) -> str:
+    """Return a client's address and port, empty over a Unix socket."""
+    addr, port = text_of(row, "addr"), text_of(row, "port")
     return "" if addr in ("", "unix") else f"{addr}:{port}"
+
+
+def now_of(rows: Rows) -> str:
+    """Return the time of this reading as a process of PgBouncer writes it: that of the newest request of all."""
+    return max((text_of(row, "request_time")[:WHOLE_SECOND] for row in rows), default="")
 
 
 def _waiting(answers: _Answers) -> Iterator[QueuedClient]:
     for tables in answers.tables:
-        now = max((_text(row, "request_time")[:WHOLE_SECOND] for row in tables["clients"]), default="")
+        now = now_of(tables["clients"])
         for row in tables["clients"]:
             if row["database"] == answers.name and row["state"] == WAITING:
-                user, application = _text(row, "user"), _text(row, "application_name")
-                yield QueuedClient(user, application, _address(row), _waited_s(row, now))
+                user, application = text_of(row, "user"), text_of(row, "application_name")
+                identity = text_of(row, "id"), text_of(row, "connect_time")
+                yield QueuedClient(user, application, address_of(row), waited_s(row, now), *identity)
 
 
-def _waited_s(row: Row, now: str) -> float:
+def waited_s(row: Row, now: str) -> float:
     """Return the seconds that a client has waited.
 
     One that waits since its login has 0 in the columns wait and wait_us. It waits since its request, and the newest
     request of all is the one of this reading.
     """
     waited_s = number(row.get("wait")) + number(row.get("wait_us")) / 1e6
-    asked_at = _text(row, "request_time")[:WHOLE_SECOND]
+    asked_at = text_of(row, "request_time")[:WHOLE_SECOND]
     if waited_s or not asked_at:
         return waited_s
     return (datetime.fromisoformat(now) - datetime.fromisoformat(asked_at)).total_seconds()
@@ -126,9 +134,9 @@ def _servers(answers: _Answers) -> tuple[tuple[ServerConnection, ...], tuple[Ser
 
 def _server(row: Row, client: Row | None) -> ServerConnection:
     return ServerConnection(
-        pool=_text(row, "database"),
-        user=_text(row, "user"),
-        state=_text(row, "state"),
+        pool=text_of(row, "database"),
+        user=text_of(row, "user"),
+        state=text_of(row, "state"),
         pid=number(row.get("remote_pid")),
         local_port=number(row.get("local_port")),
         client=_client(client) if client else None,
@@ -136,7 +144,8 @@ def _server(row: Row, client: Row | None) -> ServerConnection:
 
 
 def _client(row: Row) -> ClientOfServer:
-    return ClientOfServer(_text(row, "user"), _text(row, "application_name"), _address(row), _text(row, "id"))
+    user, application = text_of(row, "user"), text_of(row, "application_name")
+    return ClientOfServer(user, application, address_of(row), text_of(row, "id"), text_of(row, "connect_time"))
 
 
 def _server_limits(

@@ -51,6 +51,9 @@ QUERIES = {
     "schedules/new/": "?run={run}",
     "runs/compare/links/": "?run={run}&run={other_run}",
     "settings-profiles/<uuid:pk>/check/": "?cluster={cluster}",
+    "clusters/<uuid:pk>/sessions/": "?started=2026-01-31T12:00:00Z",
+    "pools/<uuid:pk>/clients/<int:number>/": "?connected=2026-01-31",
+    "entries/<uuid:pk>/clients/<int:number>/": "?connected=2026-01-31",
 }
 JSON = "application/json"
 OF_MANAGED = {"name": "zqnew", "mode": "transaction", "size": 1, "db": "zqdatabase", "user": "zqrole"}
@@ -69,6 +72,7 @@ OTHER_WORDS = {
     "scripts/<uuid:pk>/": {"number": 1},
     "pools/<uuid:pk>/console/": {"word": "pause"},
     "entries/<uuid:pk>/console/": {"word": "pause"},
+    "clusters/<uuid:pk>/sessions/": {"word": "terminate", "pid": 4242},
 }
 
 

@@ -27,7 +27,7 @@ from tests.panel.access_matrix.conftest import Everything, everything
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("outside")]
 
 SOUNDS_DESTRUCTIVE = re.compile(
-    r"delete|remove|drop|revoke|kill|cancel|forget|let-go|take-over|rollback|return|detach|disable|demote|deactivate"
+    r"delete|remove|drop|revoke|kill|cancel|terminate|forget|let-go|take-over|rollback|return|detach|disable|demote|deactivate"
     r"|/reset|/end/|resume/$|unlink"
 )
 OWN = "what belongs to nobody else"

@@ -102,6 +102,26 @@ def test_who_may_not_and_what_is_not_there(pool, console, verb):
     assert console.done == []
 
 
+def test_one_client_is_disconnected_by_what_identifies_it(pool, console):
+    body = {"number": "17", "connected_at": "2026-11-20 14:00:00 UTC"}
+    answer = bearer("apply").post(url_of(pool, "kill-client"), body)
+    assert (answer.status_code, answer.json()) == (200, {"detail": "Client 17 is disconnected from pool app."})
+    assert console.done == ["kill_client"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"number": "17", "connected_at": "2026-11-20 15:00:00 UTC"}, 404),  # a later one with the same number
+        ({"number": "17; SHUTDOWN", "connected_at": "2026-11-20 14:00:00 UTC"}, 400),
+        ({"number": "17"}, 400),
+    ],
+)
+def test_a_client_that_is_not_named_exactly_stays(pool, console, body, status):
+    assert bearer("apply").post(url_of(pool, "kill-client"), body).status_code == status
+    assert console.done == []
+
+
 def test_each_release_has_its_own_words(admin, pooler):
     unknown = admin.get(f"/api/v1/poolers/{pooler.pk}/show/peers/")
     assert unknown.status_code == 404

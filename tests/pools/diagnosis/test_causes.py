@@ -28,7 +28,7 @@ OPEN = Session(
     query="SELECT $1",
     text="SELECT 'secret'",
     blocked_by=(),
-    is_privileged=False,
+    kept="",
 )
 LEFT_OPEN = replace(OPEN, state="idle in transaction", transaction_s=90.0, in_state_s=80.0)
 SLOW = replace(OPEN, transaction_s=12.0, statement_s=11.0, in_state_s=11.0)
