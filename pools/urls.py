@@ -5,6 +5,7 @@ from django.urls import URLPattern, URLResolver, path
 from core.accounts.audit.pages import history
 from pools.models import Cluster, Host, Pool, Pooler
 from pools.views import (
+    applications,
     approvals,
     auth_query,
     channels,
@@ -68,6 +69,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("clusters/<uuid:pk>/roles/reset-password/", roles.role_reset, name="cluster-role-reset"),
     path("clusters/<uuid:pk>/roles/drop/", roles.role_drop, name="cluster-role-drop"),
     path("clusters/<uuid:pk>/insights/", cluster_insights, name="cluster-insights"),
+    path("clusters/<uuid:pk>/apps/", applications.cluster_apps, name="cluster-apps"),
     path("clusters/<uuid:pk>/sessions/<int:pid>/<str:word>/", endings.session_end, name="session-end"),
     path("clusters/<uuid:pk>/nodes/", node_list, name="cluster-nodes"),
     path("clusters/<uuid:pk>/nodes/new/", node_add, name="cluster-node-add"),
@@ -142,6 +144,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("poolers/<uuid:pk>/revisions/<int:number>/", revisions.revision_detail, name="pooler-revision"),
     path("poolers/<uuid:pk>/revisions/<int:number>/rollback/", revisions.pooler_rollback, name="pooler-rollback"),
     path("poolers/<uuid:pk>/waiting/", waiting.pooler_waiting, name="pooler-waiting"),
+    path("poolers/<uuid:pk>/apps/", applications.pooler_apps, name="pooler-apps"),
     path("poolers/<uuid:pk>/monitoring/", monitoring.pooler_monitoring, name="pooler-monitoring"),
     path("hosts/", hosts.host_list, name="host-list"),
     path("hosts/new/", hosts.host_create, name="host-create"),
@@ -171,6 +174,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("pools/<uuid:pk>/condition/", pool_verbs.pool_condition, name="pool-condition"),
     path("pools/<uuid:pk>/console/<str:word>/", pool_verbs.pool_verb, name="pool-verb"),
     path("pools/<uuid:pk>/waiting/", waiting.pool_waiting, name="pool-waiting"),
+    path("pools/<uuid:pk>/apps/", applications.pool_apps, name="pool-apps"),
+    path("pools/<uuid:pk>/statements/", applications.pool_statements, name="pool-statements"),
     path("pools/<uuid:pk>/monitoring/", monitoring.pool_monitoring, name="pool-monitoring"),
     path("entries/", entries.entry_list, name="entry-list"),
     path("entries/<uuid:pk>/", entries.entry_detail, name="entry-detail"),
@@ -183,6 +188,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("entries/<uuid:pk>/condition/", pool_verbs.entry_condition, name="entry-condition"),
     path("entries/<uuid:pk>/console/<str:word>/", pool_verbs.entry_verb, name="entry-verb"),
     path("entries/<uuid:pk>/waiting/", waiting.entry_waiting, name="entry-waiting"),
+    path("entries/<uuid:pk>/apps/", applications.entry_apps, name="entry-apps"),
+    path("entries/<uuid:pk>/statements/", applications.entry_statements, name="entry-statements"),
     path("entries/<uuid:pk>/monitoring/", entries.entry_monitoring, name="entry-monitoring"),
     path("events/", events.event_list, name="event-list"),
     path("events/thresholds/", events.event_thresholds, name="event-thresholds"),

@@ -11,6 +11,7 @@ from rest_framework.viewsets import ModelViewSet
 from core.accounts.people.placement import Placement
 from core.accounts.permissions import person
 from core.rest.compiled import listed
+from pools.api.applications import ClusterApplicationAction
 from pools.api.approvals import ApprovalRulesActions
 from pools.api.auth_query import AuthQueryActions
 from pools.api.cluster_connection import ConnectionActions
@@ -36,6 +37,7 @@ class ClusterViewSet(
     AuthQueryActions,
     ApprovalRulesActions,
     SessionActions,
+    ClusterApplicationAction,
     ModelViewSet[Cluster],
 ):
     """PostgreSQL servers that the panel can log in to; saving one tries that, and `status` has the result."""
@@ -55,6 +57,7 @@ class ClusterViewSet(
         "connection": "cluster.view",
         "reveal": "cluster.reveal",
         "insights": "cluster.view",
+        "apps": "cluster.view",
         "cancel_statement": "cluster.end_session",
         "terminate_session": "cluster.end_session",
         "auth_query": "cluster.view",

@@ -16,6 +16,7 @@ from core.lib.known_fields import KnownFields
 from pools import connection_strings
 from pools.advice import client_limits, login_cost, mode_linter
 from pools.advice.client_advice import Situation
+from pools.api.applications import ApplicationActions
 from pools.api.client_advice import MODE, ClientsSerializer, LoginSerializer, ModeReportSerializer, advice_of
 from pools.api.console import VERBS, ConsoleVerbs
 from pools.api.example_values import CLUSTER, POOLER
@@ -137,7 +138,7 @@ class EntryActions(GenericViewSet[Pooler]):
         return self.get_paginated_response(EntrySerializer(self.paginate_queryset(rows), many=True).data)
 
 
-class EntryViewSet(ConsoleVerbs, WaitingAction, ReadOnlyModelViewSet[Entry]):
+class EntryViewSet(ConsoleVerbs, WaitingAction, ApplicationActions, ReadOnlyModelViewSet[Entry]):
     """The names that clients can connect to on all poolers; `managed=false` lists those without a pool of the panel."""
 
     queryset = Entry.objects.select_related("pooler", "cluster", "pool__pooler", "pool__cluster")
@@ -149,6 +150,8 @@ class EntryViewSet(ConsoleVerbs, WaitingAction, ReadOnlyModelViewSet[Entry]):
         "connection": "entry.view",
         "clients": "entry.view",
         "waiting": "entry.view",
+        "apps": "entry.view",
+        "statements": "entry.view",
         "logins": "entry.logins",
         "mode_check": "entry.check",
         **dict.fromkeys(VERBS, "entry.console"),

@@ -22,6 +22,7 @@ from core.lib.wait_param import WAIT
 from core.rest.compiled import listed
 from pools import deployment, task_queue
 from pools.api import pooler_settings
+from pools.api.applications import PoolerApplicationAction
 from pools.api.entries import EntryActions
 from pools.api.filters import PoolerFilter
 from pools.api.pasted_poolers import WatchActions
@@ -54,6 +55,7 @@ class PoolerViewSet(
     TakeOverActions,
     FileActions,
     PoolerWaitingAction,
+    PoolerApplicationAction,
     ModelViewSet[Pooler],
 ):
     """Running PgBouncers and Pgpool-IIs."""
@@ -72,6 +74,7 @@ class PoolerViewSet(
         "watch": "pooler.create",
         "config": "pooler.view",
         "waiting": "pooler.view",
+        "apps": "pooler.view",
         "show": "pooler.view",
         "apply": "pooler.apply",
         "rollback": "pooler.apply",

@@ -18,6 +18,7 @@ from core.audit.acts import record_reveal
 from core.lib.wait_param import WAIT
 from core.rest.waits import Waits
 from pools import connection_strings
+from pools.api.applications import ApplicationActions
 from pools.api.client_advice import ModeAdvice
 from pools.api.console import VERBS, ConsoleVerbs
 from pools.api.filters import PoolFilter
@@ -62,7 +63,7 @@ def asked_role(request: Request) -> str:
     update=extend_schema(parameters=[WAIT]),
     partial_update=extend_schema(parameters=[WAIT]),
 )
-class PoolViewSet(Waits[Pool], ConsoleVerbs, ModeAdvice, WaitingAction, ModelViewSet[Pool]):
+class PoolViewSet(Waits[Pool], ConsoleVerbs, ModeAdvice, WaitingAction, ApplicationActions, ModelViewSet[Pool]):
     """Pools; a write is saved with the `state` pending and applied by a worker."""
 
     queryset = Pool.objects.wanted().select_related("pooler", "cluster")
@@ -79,6 +80,8 @@ class PoolViewSet(Waits[Pool], ConsoleVerbs, ModeAdvice, WaitingAction, ModelVie
         "reveal": "pool.reveal",
         "clients": "pool.view",
         "waiting": "pool.view",
+        "apps": "pool.view",
+        "statements": "pool.view",
         "logins": "pool.logins",
         "mode_check": "pool.check",
         **dict.fromkeys(VERBS, "pool.console"),

@@ -1,6 +1,7 @@
 """One diagnosis for all who look at the same pool: each process asks at most once in two seconds."""
 
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from threading import Lock
 from uuid import UUID
@@ -32,9 +33,14 @@ _slots: dict[UUID, _Slot] = {}
 def read_by(access: Access, target: Target) -> Diagnosis:
     """Return the current diagnosis as a reader may have it: sessions of a cluster for those who see that."""
     found = current(target)
-    if target.cluster_id and not access.visible(Cluster.objects.filter(pk=target.cluster_id)).exists():
+    if target.cluster_id and not sees_cluster(access, target.cluster_id):
         return found.without_sessions()
     return found
+
+
+def sees_cluster(access: Access, pk: UUID) -> bool:
+    """Tell whether a reader sees a cluster, and with it the sessions of its server."""
+    return access.visible(Cluster.objects.filter(pk=pk)).exists()
 
 
 def current(target: Target) -> Diagnosis:
@@ -55,16 +61,17 @@ def of_pooler(access: Access, pooler: Pooler) -> list[tuple[Target, Diagnosis]]:
     """
     figures = KINDS[pooler.kind].sample(pooler).figures
     waiting = sorted((name for name in figures if figures[name].cl_waiting), key=lambda name: -figures[name].maxwait_ms)
-    targets = _targets(pooler, waiting[:POOLS_OF_POOLER])
-    return [(target, read_by(access, target)) for name in waiting if (target := targets.get(name))]
+    found = targets(pooler, waiting[:POOLS_OF_POOLER])
+    return [(target, read_by(access, target)) for name in waiting if (target := found.get(name))]
 
 
-def _targets(pooler: Pooler, names: list[str]) -> dict[str, Target]:
-    """Return the pools, or else the entries, of these names; they share the pooler's record."""
+def targets(pooler: Pooler, names: Collection[str] | None) -> dict[str, Target]:
+    """Return the pools, or else the entries, of these names (None: of all) by name; they share the pooler's record."""
     found: dict[str, Target] = {}
     rows: list[models.QuerySet[Entry] | models.QuerySet[Pool]] = [pooler.entries.all(), pooler.pools.wanted()]
     for of_kind in rows:
-        for target in of_kind.filter(name__in=names).select_related("pooler", "cluster"):
+        named = of_kind if names is None else of_kind.filter(name__in=names)
+        for target in named.select_related("pooler", "cluster"):
             found[target.name] = target
     return found
 

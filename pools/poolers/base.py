@@ -22,7 +22,7 @@ from pools.poolers.advisory import Advisory
 from pools.poolers.console_sample import ConsoleSample, FoundEntry, LiveTable, PoolFigures
 from pools.poolers.features import Features
 from pools.poolers.nodes import NodeAdmin
-from pools.poolers.pool_queue import PoolQueue
+from pools.poolers.pool_queue import PoolClient, PoolQueue
 from pools.poolers.process_plan import ProcessPlan
 from pools.poolers.server_connections import HeldServers
 from pools.poolers.session import Session
@@ -284,6 +284,10 @@ class Driver(ABC):
         """
         figures = self.sample(pooler).figures.get(name, PoolFigures())
         return PoolQueue(name, figures.cl_waiting, figures.maxwait_ms / 1000, sees_servers=False)
+
+    def clients(self, pooler: Pooler) -> list[PoolClient] | None:
+        """List the clients of all its pools; None where its console lists none. Raises `PoolerUnreachable`."""
+        return None
 
     def words_of(self, pooler: Pooler) -> tuple[str, ...]:
         """Return those of `words` that its release knows."""

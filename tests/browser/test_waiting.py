@@ -52,3 +52,16 @@ def test_from_the_badge_to_the_blocker_and_its_end(
     visitor.wait_for_url(f"**/pools/{blocked['id']}/waiting/")
     expect(visitor.get_by_text("is gone, and its transaction is rolled back.")).to_be_visible()
     expect(visitor.get_by_text("No client waits for a connection of pool app now.")).to_be_visible()
+
+
+def test_who_uses_the_pool_is_one_click_away(
+    visitor: Page, installation: Installation, blocked: dict[str, Any]
+) -> None:
+    log_in(visitor, installation)
+    visitor.goto(f"/pools/{blocked['id']}/")
+    visitor.get_by_role("link", name="Applications").click()
+    rows = visitor.get_by_role("row")
+    expect(rows.nth(1)).to_contain_text("shop")
+    expect(visitor.get_by_role("row").filter(has_text="migration")).to_be_visible()
+    visitor.get_by_role("link", name="Top statements").click()
+    expect(visitor.locator("#content")).to_contain_text("CREATE EXTENSION pg_stat_statements;")

@@ -30,6 +30,7 @@ from pools.poolers.pgbouncer import (
     login_messages,
     manual_edits,
     operators_config,
+    pool_clients,
     pool_limits,
     preflight,
     process_files,
@@ -50,7 +51,7 @@ from pools.poolers.pgbouncer.features import FEATURES
 from pools.poolers.pgbouncer.process_controls import SharedControls
 from pools.poolers.pgbouncer.session import PgBouncerSession
 from pools.poolers.pgbouncer.settings_catalog import CATALOG
-from pools.poolers.pool_queue import PoolQueue
+from pools.poolers.pool_queue import PoolClient, PoolQueue
 from pools.poolers.server_connections import HeldServers
 from pools.poolers.settings_schema import Scope, Setting, Version
 
@@ -179,6 +180,9 @@ class PgBouncer(Driver):
 
     def queue(self, pooler: Pooler, name: str) -> PoolQueue:
         return queue_reading.read(pooler, name)
+
+    def clients(self, pooler: Pooler) -> list[PoolClient]:
+        return pool_clients.read(pooler)
 
     def live_table(self, sample: ConsoleSample) -> LiveTable:
         rows = [[row.get(column) for column in LIVE_COLUMNS] for row in sample.rows.get("pools", [])]

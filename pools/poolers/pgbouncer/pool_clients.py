@@ -2,12 +2,19 @@
 
 from collections.abc import Iterator
 
+from pools.models import Pooler
 from pools.poolers.pgbouncer import console
-from pools.poolers.pgbouncer.queue_reading import address_of, now_of, text_of, waited_s
+from pools.poolers.pgbouncer.queue_reading import address_of, consoles, now_of, text_of, waited_s
 from pools.poolers.pgbouncer.stats import number
 from pools.poolers.pool_queue import WAITING, PoolClient
 
 CONSOLE = "pgbouncer"  # the database of those who use the console
+
+
+def read(pooler: Pooler) -> list[PoolClient]:
+    """List the clients of all its pools and processes. Raises `PoolerUnreachable`."""
+    with consoles(pooler) as found:
+        return [client for connection, _pid in found for client in of_console(connection)]
 
 
 def of_console(connection: console.Console) -> Iterator[PoolClient]:
