@@ -174,8 +174,11 @@ def _fault(one: object) -> str:
 
 
 def _fault_of_abort(seconds: object) -> str:
-    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-    if seconds is None or (is_number and SHORTEST_ABORT_S <= seconds <= LONGEST_ABORT_S):
+    if seconds is None or _is_within(seconds, SHORTEST_ABORT_S, LONGEST_ABORT_S):
         return ""
     words = {"seconds": repr(seconds), "least": SHORTEST_ABORT_S, "most": LONGEST_ABORT_S}
     return _("%(seconds)s is not a time for abort_after_s: use %(least)s to %(most)s seconds") % words
+
+
+def _is_within(value: object, least: float, most: float) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
