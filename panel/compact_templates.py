@@ -6,8 +6,9 @@ twenty of them: the texts to look up in the catalogs, and the addresses of pages
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
+from typing import Any
 from uuid import UUID
 
 from django.template import Context, Origin, Template
@@ -51,6 +52,24 @@ class Loader(cached.Loader):
             if template_name.endswith(".html") and not template_name.endswith(OF_FILES):
                 _compact(template)
         return template
+
+
+@dataclass(frozen=True)
+class _OfPage:
+    """What holds while one page is rendered, in one language and below one prefix: texts of the catalog, and routes."""
+
+    texts: dict[str, SafeString] = field(default_factory=dict)
+    blocks: dict[str, str] = field(default_factory=dict)
+    routes: tuple[URLResolver, str] = field(default_factory=lambda: (get_resolver(get_urlconf()), get_script_prefix()))
+
+
+def _of_page(context: Context) -> _OfPage:
+    """Return what is kept while a page is rendered with all that it includes, where Django keeps included templates."""
+    kept: dict[Any, Any] = context.render_context.dicts[0]
+    found: _OfPage | None = kept.get(_OfPage)
+    if found is None:
+        found = kept[_OfPage] = _OfPage()
+    return found
 
 
 def _compact(template: Template) -> None:
@@ -107,8 +126,10 @@ class _Block:
         found = {name: given[name] if name in given else context.get(name, UNKNOWN) for name in self.names}
         if any(value is UNKNOWN for value in found.values()):
             return self.by_django(context)
+        blocks = _of_page(context).blocks
+        text = blocks.get(self.text) or blocks.setdefault(self.text, gettext(self.text))
         try:
-            text = gettext(self.text) % {name: render_value_in_context(value, context) for name, value in found.items()}
+            text %= {name: render_value_in_context(value, context) for name, value in found.items()}
         except (KeyError, ValueError):  # of a catalog with a mistake
             return self.by_django(context)
         if self.name is None:
@@ -123,7 +144,10 @@ def _is_literal(words: object) -> bool:
 
 def _translated(text: str, name: str | None, context: Context) -> SafeString:
     """Return a literal text of a template in the reader's language, or put it into the context under its name."""
-    found = mark_safe(gettext(text).replace("%%", "%"))  # noqa: S308 (a text of a template or of its catalog)
+    found = _of_page(context).texts.get(text)
+    if found is None:
+        found = mark_safe(gettext(text).replace("%%", "%"))  # noqa: S308 (a text of a template or of its catalog)
+        _of_page(context).texts[text] = found
     if name is None:
         return found
     context[name] = found
@@ -156,7 +180,7 @@ class _Address:
         if ids and not isinstance(ids[0], UUID):
             return self.by_django(context)
         try:
-            before, after = _around_id(get_resolver(get_urlconf()), get_script_prefix(), self.page, bool(ids))
+            before, after = _around_id(*_of_page(context).routes, self.page, bool(ids))
         except NoReverseMatch:
             return self.by_django(context)
         address = f"{before}{ids[0]}{after}" if ids else before

@@ -11,6 +11,7 @@ from django.templatetags.i18n import BlockTranslateNode
 from django.test.utils import override_script_prefix
 from django.urls import NoReverseMatch
 
+from core.lib.env import BASE_DIR
 from panel.compact_templates import Loader
 from tests.callers import person
 from tests.panel import pseudo_locale
@@ -158,3 +159,16 @@ def test_badges_are_those_of_their_template(tmp_path, paused):
     with mock.patch("django.template.engine.Engine.select_template") as included:
         compact.render(Context(context))
     assert included.call_count == 0
+
+
+def test_each_page_asks_the_catalog_once_for_a_text(tmp_path):
+    rows = loaded(tmp_path, "page.html", "{% load i18n %}{% for n in numbers %}{% translate 'State' %}{% endfor %}")
+    for _page in range(2):
+        with mock.patch("panel.compact_templates.gettext", side_effect=["Zustand"]) as asked:
+            assert rows.render(Context({"numbers": range(3)})) == "ZustandZustandZustand"
+        assert asked.call_count == 1
+
+
+def test_no_template_changes_its_language_in_the_middle():
+    texts = {path: path.read_text() for path in (BASE_DIR / "templates").rglob("*.html")}
+    assert [path.name for path, text in texts.items() if "{% language" in text] == []
