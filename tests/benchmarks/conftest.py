@@ -15,7 +15,7 @@ from benchmarks.generators import heartbeats
 from benchmarks.generators.heartbeats import Heartbeat
 from benchmarks.models import Generator, Purpose
 from benchmarks.runs.submission import in_flight
-from benchmarks.runs.submission.in_flight import Reserved
+from benchmarks.runs.submission.in_flight import Reservation
 
 Seen = Callable[..., Generator]
 Files = dict[str, dict[str, str]]
@@ -34,13 +34,13 @@ class _MessagesInFlight:
     def generators(self, names: Iterable[str]) -> set[str]:
         return set(names) & self._kept()
 
-    def reserve(self, run_id: object, generators: Collection[str]) -> Reserved:
+    def reserve(self, run_id: object, generators: Collection[str]) -> Reservation:
         if run_id in self.of_runs:
-            return Reserved.RUN_IN_FLIGHT
+            return Reservation.RUN_IN_FLIGHT
         if self._kept() & set(generators):
-            return Reserved.GENERATOR_AWAITS_ANOTHER
+            return Reservation.GENERATOR_AWAITS_ANOTHER
         self.of_runs[run_id] = list(generators)
-        return Reserved.YES
+        return Reservation.MADE
 
     def end(self, run_id: object) -> None:
         self.of_runs.pop(run_id, None)

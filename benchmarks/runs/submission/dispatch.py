@@ -14,7 +14,7 @@ from benchmarks.generators import host_files, machines, registry, workload
 from benchmarks.generators.registry import GeneratorStatus
 from benchmarks.models import Run
 from benchmarks.runs.submission import in_flight
-from benchmarks.runs.submission.in_flight import Reserved
+from benchmarks.runs.submission.in_flight import Reservation
 from core.lib import queues
 
 log = logging.getLogger(__name__)
@@ -24,10 +24,10 @@ DESCRIBE = "benchmarks.tasks.describe_generator"
 ANSWER_WITHIN_S = 120
 EXAMINED_AT_MOST = 200
 EXAMINED = ("number", "cluster", "alongside", "generator", "wanted_generators", "engine", "options")
-WHOEVER_COMES_FIRST = ""
+ANY_GENERATOR = ""
 
 
-def dispatch(run: Run, generator: str = WHOEVER_COMES_FIRST) -> bool:
+def dispatch(run: Run, generator: str = ANY_GENERATOR) -> bool:
     """Send one run's id: to its generator (the first of several coordinates), else to this one, else to any free one.
 
     Returns False where the broker can't be reached; a later dispatch sends it.
@@ -103,7 +103,7 @@ class _Free:
             if self.live.names.issuperset(named):
                 yield named[0], [] if run.alongside else named
         elif not self.live.workers:  # a Redis that lost its memory has no heartbeat of this worker yet
-            yield WHOEVER_COMES_FIRST, []
+            yield ANY_GENERATOR, []
         elif run.alongside:
             able = self.able(run, self.live.workers)
             yield from ((name, []) for name in sorted(able, key=self.carried.__getitem__)[:1])
@@ -114,12 +114,12 @@ class _Free:
 def _send(run: Run, free: _Free) -> bool:
     """Send a run to a generator that can start it now; return False where there is none, or it is sent already."""
     for name, kept in free.choices(run):
-        reserved = in_flight.reserve(run.pk, kept)
-        if reserved == Reserved.RUN_IN_FLIGHT:
+        reservation = in_flight.reserve(run.pk, kept)
+        if reservation == Reservation.RUN_IN_FLIGHT:
             return False
         free.idle = [one for one in free.idle if one not in kept]
         free.carried[name] += 1
-        if reserved == Reserved.YES:
+        if reservation == Reservation.MADE:
             return _send_reserved(run, name)
     return False
 

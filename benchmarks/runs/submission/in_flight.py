@@ -25,10 +25,10 @@ return 0
 """
 
 
-class Reserved(IntEnum):
+class Reservation(IntEnum):
     """Whether a message may be sent, or what another message keeps from it."""
 
-    YES = 0
+    MADE = 0
     RUN_IN_FLIGHT = 1
     GENERATOR_AWAITS_ANOTHER = 2
 
@@ -43,13 +43,13 @@ def generators(names: Iterable[str]) -> set[str]:
     return {name for name, sent in zip(listed, found, strict=True) if sent is not None}
 
 
-def reserve(run_id: object, generators: Collection[str]) -> Reserved:
+def reserve(run_id: object, generators: Collection[str]) -> Reservation:
     """Reserve the run and these generators for one message: all of them, or none. Raises `QueueDown`."""
     keys = [f"{RUN}{run_id}", *(GENERATOR + name for name in generators)]
     words = [" ".join(generators), str(round(1000 * TAKEN_WITHIN_S))]
     with asking_redis() as client:
         answer: Any = client.eval(_RESERVE, len(keys), *keys, *words)  # typed for every protocol
-    return Reserved(answer)
+    return Reservation(answer)
 
 
 def end(run_id: object) -> None:
