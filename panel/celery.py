@@ -22,7 +22,9 @@ from celery.signals import (
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
+from benchmarks.errors import QueueDown
 from benchmarks.generators import file_changes, heartbeats
+from benchmarks.generators.consumption import Consumption
 from core.lib import acknowledgements, env, gc_tuning, queues
 
 if TYPE_CHECKING:
@@ -97,6 +99,7 @@ def _origin(task: str) -> "Origin":
 
 DATABASE_AGAIN_S = 2
 files = file_changes.Watch()
+consumption = Consumption()
 
 
 @worker_init.connect
@@ -138,6 +141,33 @@ def recognize_a_copy(**_: object) -> None:
 def send_heartbeat(**_: object) -> None:
     """Write this worker's heartbeat, every 2 s."""
     heartbeats.report_alive()
+
+
+@heartbeat_sent.connect
+def report_stall(**_: object) -> None:
+    """Report for how long this worker has taken no message although some wait: its heartbeats go on then.
+
+    One that executes runs is asked while it has none: whoever restarts a stalled worker would end them.
+    """
+    from celery.worker import state  # of workers only
+
+    places = 1 if settings.WORKER.takes_runs else consumption.places
+    try:
+        waiting = heartbeats.waiting(queues.listened_on(settings.WORKER, settings.GENERATOR))
+        could_take = waiting > 0 and len(state.reserved_requests) < places
+        begins = consumption.observe(time.monotonic(), state.all_total_count[0], could_take=could_take)
+        heartbeats.report_stall(settings.GENERATOR, consumption.stalled_s)
+    except QueueDown:
+        return  # its heartbeat has logged it
+    if begins:
+        text = "this worker has taken no message for %.0f s, and %d wait: restart it"
+        logger.error(text, consumption.stalled_s, waiting)
+
+
+@worker_init.connect
+def count_places(sender: object, **_: object) -> None:
+    """Note how many messages this worker may have at a time."""
+    consumption.places = getattr(sender, "concurrency", None) or 1
 
 
 @heartbeat_sent.connect

@@ -55,14 +55,17 @@ def redis_server() -> None:
 
 
 def worker() -> None:
-    """Raise `Down` unless workers for tasks and for runs sent a heartbeat within `heartbeats.ALIVE_WITHIN`."""
+    """Raise `Down` unless workers for tasks and for runs live (`heartbeats.ALIVE_WITHIN`) and take their messages."""
     try:
-        missing = heartbeats.missing()
+        missing, stalled_s = heartbeats.missing(), heartbeats.stalled_work_s()
     except QueueDown as error:
         raise Down("unknown while redis does not answer") from error
     if missing:
         how = " and ".join(f"POOLDECK_WORKER={kind} celery -A panel worker" for kind in missing)
         raise Down(f"no worker for {' or '.join(missing)} sent a heartbeat lately: start {how}")
+    if stalled_s:
+        kinds, least_s = " and ".join(stalled_s), min(stalled_s.values())
+        raise Down(f"the workers for {kinds} have taken no message for {least_s:.0f} s, though some wait: restart them")
 
 
 def beat() -> None:
@@ -131,12 +134,16 @@ def _ages_s() -> dict[str, float | None]:
 @require_safe
 @needs("session.read")
 def workers(request: HttpRequest) -> HttpResponse:
-    """Answer the banner that every page polls: queues without a worker; empty where none is, or Redis is down."""
+    """Answer the banner that every page polls: queues without a worker, and workers that take nothing.
+
+    It is empty where all is well, or Redis is down.
+    """
     try:
         missing = heartbeats.missing()
+        stalled = [name for name, stalled_s in heartbeats.stalls_s().items() if stalled_s]
     except QueueDown:
-        missing = []
-    return render(request, "includes/workers.html", {"missing": missing})
+        missing, stalled = [], []
+    return render(request, "includes/workers.html", {"missing": missing, "stalled": ", ".join(stalled)})
 
 
 urlpatterns: list[URLPattern] = [

@@ -1,7 +1,8 @@
 """The health checks of containers: `python -m panel.health_probe web|worker|beat` exits with 1 where that one is down.
 
 A worker and beat are judged by their own heartbeat in Redis, which they send every 2 s, also while a run is on; another
-worker's heartbeat doesn't count. It runs beside the process, with the same environment, and without Django's apps.
+worker's heartbeat doesn't count. A worker that takes no message although some wait tells so, and is down too. It runs
+beside the process, with the same environment, and without Django's apps.
 """
 
 import argparse
@@ -33,10 +34,16 @@ def web(address: str) -> str:
 
 
 def worker() -> str:
-    """Return the age of this worker's heartbeat for each kind of work it takes; raises `Unhealthy` and `QueueDown`."""
+    """Return the age of this worker's heartbeat for each kind of work it takes; raises `Unhealthy` and `QueueDown`.
+
+    One that sends heartbeats and takes no message is unhealthy too.
+    """
     keys = {"runs": heartbeats.RUNS} if settings.WORKER.takes_runs else {}
     keys |= {"tasks": heartbeats.TASKS} if settings.WORKER.takes_tasks else {}
-    return ", ".join(_heartbeat(f"worker {settings.GENERATOR} for {kind}", key) for kind, key in keys.items())
+    found = ", ".join(_heartbeat(f"worker {settings.GENERATOR} for {kind}", key) for kind, key in keys.items())
+    if stalled_s := heartbeats.stalls_s().get(settings.GENERATOR):
+        raise Unhealthy(f"{found}, but has taken no message for {stalled_s:.0f} s, though some wait")
+    return found
 
 
 def beat() -> str:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from concurrent.futures import wait
+from contextlib import suppress
 from ipaddress import ip_address
 from typing import Any, TypeVar
 
@@ -22,6 +23,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from benchmarks.errors import QueueDown
+from benchmarks.generators import heartbeats
 from benchmarks.models import Run
 from core.accounts.access import Access
 from pools.models import Event, Pool, Pooler, Revision
@@ -48,6 +51,7 @@ class StreamAuthorization(APIView):
 
 _authorization = StreamAuthorization.as_view()
 WAITING_TEXT = "1 for a pool whose clients wait; saturated: while all its servers are in use"
+STALLED_TEXT = "Seconds for which a live worker has taken no message although some wait for it, 0 if it takes them"
 Rows = TypeVar("Rows", bound=QuerySet[Any])
 
 
@@ -82,6 +86,16 @@ class PanelCollector(Collector):
         yield _counted(
             "pooldeck_events_open", "Open events by kind", "kind", self._visible(Event.objects.ongoing().order_by())
         )
+        yield _stalled_workers()
+
+
+def _stalled_workers() -> Metric:
+    """Return a line for each live worker, as its heartbeats told; none without Redis."""
+    family = GaugeMetricFamily("pooldeck_worker_stalled_seconds", STALLED_TEXT, labels=["worker"])
+    with suppress(QueueDown):
+        for worker, stalled_s in heartbeats.stalls_s().items():
+            family.add_metric([worker], stalled_s)
+    return family
 
 
 def _waiting_pools(pools: QuerySet[Pool]) -> Metric:

@@ -3,7 +3,7 @@
 import logging
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -20,8 +20,10 @@ from core.lib.queues import WorkerKind
 log = logging.getLogger(__name__)
 
 RUNS, TASKS, BEAT = "pooldeck:generators", "pooldeck:workers", "pooldeck:beat"
+BY_WORK = {"tasks": TASKS, "runs": RUNS}  # kind of work → key of the workers that take it
 MACHINES = "pooldeck:machines"  # worker → the name of its machine
 CLOCKS = "pooldeck:clocks"  # worker → seconds by which its clock is ahead of Redis's
+STALLED = "pooldeck:stalled"  # worker → seconds for which it has taken no message although some wait
 ALIVE_WITHIN = timedelta(seconds=15)  # a worker beats every 2 s; a loaded machine may be late
 REMEMBERED_FOR = timedelta(days=7)
 ANSWER_WITHIN_S = 2
@@ -58,6 +60,26 @@ def beat(name: str, kind: WorkerKind) -> None:
         client.hset(CLOCKS, name, f"{_ahead_of(client):.3f}")
 
 
+def waiting(names: Iterable[str]) -> int:
+    """Return the number of messages that wait in these queues; raise `QueueDown`."""
+    with asking_redis() as client, client.pipeline(transaction=False) as commands:
+        for name in names:
+            commands.llen(name)
+        return sum(commands.execute())
+
+
+def report_stall(name: str, stalled_s: float) -> None:
+    """Record for how many seconds a worker has taken no message although some wait (0: it takes them).
+
+    Raises `QueueDown`.
+    """
+    with asking_redis() as client:
+        if stalled_s:
+            client.hset(STALLED, name, f"{stalled_s:.1f}")
+        else:
+            client.hdel(STALLED, name)
+
+
 def report_alive() -> None:
     """Write this worker's heartbeat; without Redis it has no work either, so a failure is only logged."""
     try:
@@ -80,7 +102,7 @@ def ages_s() -> dict[str, float | None]:
 
     Raises `QueueDown`.
     """
-    now, keys = datetime.now(UTC), {"beat": BEAT, "tasks": TASKS, "runs": RUNS}
+    now, keys = datetime.now(UTC), {"beat": BEAT} | BY_WORK
     last_seen = {name: [one.last_seen_at for one in seen(key)] for name, key in keys.items()}
     return {name: round((now - max(times)).total_seconds(), 1) if times else None for name, times in last_seen.items()}
 
@@ -96,8 +118,27 @@ def seen(key: str = RUNS) -> list[Heartbeat]:
 def missing() -> list[str]:
     """Return the kinds of work that no live worker takes: `tasks`, `runs`; raise `QueueDown`."""
     now = datetime.now(UTC)
-    keys = {"tasks": TASKS, "runs": RUNS}
-    return [name for name, key in keys.items() if not any(one.is_alive(now) for one in seen(key))]
+    return [name for name, key in BY_WORK.items() if not any(one.is_alive(now) for one in seen(key))]
+
+
+def stalls_s() -> dict[str, float]:
+    """Return live worker → seconds for which it has taken no message although some wait, 0 where it takes them.
+
+    Raises `QueueDown`.
+    """
+    now = datetime.now(UTC)
+    alive = {one.name for key in BY_WORK.values() for one in seen(key) if one.is_alive(now)}
+    with asking_redis() as client:
+        found: Any = client.hgetall(STALLED)  # typed for every protocol
+    return {name: float(found.get(name, 0)) for name in sorted(alive)}
+
+
+def stalled_work_s() -> dict[str, float]:
+    """Return the kinds of work whose live workers all take no message, and for how many seconds; raise `QueueDown`."""
+    now, stalls = datetime.now(UTC), stalls_s()
+    alive = {kind: [one.name for one in seen(key) if one.is_alive(now)] for kind, key in BY_WORK.items()}
+    least_s = {kind: min((stalls.get(name, 0.0) for name in names), default=0.0) for kind, names in alive.items()}
+    return {kind: stalled_s for kind, stalled_s in least_s.items() if stalled_s}
 
 
 def workers_elsewhere() -> dict[str, str]:
@@ -135,3 +176,4 @@ def forget(name: str) -> None:
         client.zrem(RUNS, name)
         client.hdel(MACHINES, name)
         client.hdel(CLOCKS, name)
+        client.hdel(STALLED, name)

@@ -84,8 +84,40 @@ def test_only_reading_is_allowed(path):
 )
 def test_every_page_asks_what_no_worker_takes(client, monkeypatch, missing, described):
     monkeypatch.setattr(heartbeats, "missing", lambda: missing)
+    monkeypatch.setattr(heartbeats, "stalls_s", lambda: {"east": 0.0})
     client.force_login(callers.person())
     assert 'hx-get="/workers/"' in page_of(client.get("/"))
     answer = page_of(client.get("/workers/"))
     assert described in answer
     assert bool(answer.strip()) == bool(missing)
+
+
+def test_every_page_names_the_live_workers_that_take_nothing(client, monkeypatch):
+    monkeypatch.setattr(heartbeats, "missing", list)
+    monkeypatch.setattr(heartbeats, "stalls_s", lambda: {"east": 0.0, "north": 31.5, "west": 12.0})
+    client.force_login(callers.person())
+    answer = page_of(client.get("/workers/"))
+    assert "A live worker takes nothing although work waits for it" in answer
+    assert "north, west" in answer
+    assert "east" not in answer
+
+
+@pytest.mark.parametrize(
+    ("missing", "stalled_s", "found"),
+    [
+        ([], {}, "ok"),
+        (["runs"], {}, "no worker for runs sent a heartbeat lately: start POOLDECK_WORKER=runs celery -A panel worker"),
+        ([], {"tasks": 31.4}, "the workers for tasks have taken no message for 31 s, though some wait: restart them"),
+        (
+            [],
+            {"tasks": 31.4, "runs": 12.0},
+            "the workers for tasks and runs have taken no message for 12 s, though some wait: restart them",
+        ),
+    ],
+)
+def test_ready_is_down_where_workers_live_and_take_nothing(monkeypatch, missing, stalled_s, found):
+    monkeypatch.setattr(heartbeats, "missing", lambda: missing)
+    monkeypatch.setattr(heartbeats, "stalled_work_s", lambda: stalled_s)
+    monkeypatch.setattr(health, "PARTS", {"worker": health.worker})
+    answer = Client().get("/healthz/ready")
+    assert (answer.status_code, answer.json()["parts"]["worker"]) == (200 if found == "ok" else 503, found)

@@ -27,6 +27,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
             for kind, ages in ages_s.items()
         }
         monkeypatch.setattr(heartbeats, "seen", lambda key: kept.get(key, []))
+        monkeypatch.setattr(heartbeats, "stalls_s", lambda: {"other": 99.0})
 
     return remember
 
@@ -66,6 +67,16 @@ def test_a_worker_is_judged_by_its_own_heartbeat_for_what_it_takes(
     found = health_probe.main(["worker"])
     in_whole_seconds = re.sub(r"\.\d s ago", " s ago", capsys.readouterr().out)
     assert (found, in_whole_seconds) == (code, f"{said}\n")
+
+
+def test_a_worker_that_takes_no_message_is_down_though_its_heart_beats(
+    seen: Seen, settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.GENERATOR, settings.WORKER = "here", WorkerKind.TASKS
+    seen(tasks={"here": 1})
+    monkeypatch.setattr(heartbeats, "stalls_s", lambda: {"here": 31.4})
+    assert health_probe.main(["worker"]) == 1
+    assert capsys.readouterr().out.endswith(" ago, but has taken no message for 31 s, though some wait\n")
 
 
 @pytest.mark.parametrize(("age_s", "code"), [(1, 0), (10, 0), (16, 1)])

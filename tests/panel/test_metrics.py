@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
+from benchmarks.generators import heartbeats
 from benchmarks.models import Run
 from pools.models import PoolerKind
 from pools.monitoring import sampler
@@ -37,6 +38,13 @@ def test_the_panel_tells_of_itself():
     assert found["pooldeck_pools", "pending"] == 1
     assert found["pooldeck_events_open", "waiting"] == 1
     assert found["pgbouncer_up", "edge"] == 0
+
+
+def test_it_tells_for_how_long_each_worker_has_taken_nothing_although_work_waits(monkeypatch):
+    monkeypatch.setattr(heartbeats, "stalls_s", lambda: {"east": 0.0, "west": 31.5})
+    found = samples(bearer("read").get("/metrics").content.decode())
+    stalled = {labels[1]: value for labels, value in found.items() if labels[0] == "pooldeck_worker_stalled_seconds"}
+    assert stalled == {"east": 0, "west": 31.5}
 
 
 @pytest.mark.parametrize(("client", "status"), [(anonymous, 401), (lambda: bearer("run"), 403), (bearer, 200)])

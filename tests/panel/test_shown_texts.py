@@ -78,6 +78,7 @@ def admin(client: Client, monkeypatch: pytest.MonkeyPatch) -> Client:
     alive = [heartbeats.Heartbeat("zqgenerator", timezone.now())]
     monkeypatch.setattr(heartbeats, "seen", lambda: alive)
     monkeypatch.setattr(heartbeats, "missing", lambda: ["tasks", "runs"])
+    monkeypatch.setattr(heartbeats, "stalls_s", lambda: {"zqgenerator": 30.0})
     client.force_login(User.objects.create_superuser("zquser"))
     return client
 

@@ -12,9 +12,10 @@ import pytest
 from pytest_django import Settings
 
 from benchmarks.generators import heartbeats
+from core.lib import queues
 from core.lib.env import BASE_DIR
 from core.lib.queues import WorkerKind
-from panel import health_probe
+from panel import celery_app, health, health_probe
 from panel.quickstart.servers import RedisServer, free_port
 from tests.live.panel_programs import TestBeat, TestWeb, TestWorker, shared_environment
 from tests.live.standbys import until
@@ -51,6 +52,31 @@ def test_a_worker_that_hangs_is_down_though_another_one_lives(
     finally:
         hanging.kill(signal.SIGCONT)
     until(lambda: health_probe.main(["worker"]) == 0, 20)
+
+
+class StalledWorker(TestWorker):
+    """A worker that takes from none of its queues, as one whose connection died."""
+
+    @property
+    def argv(self) -> list[str]:
+        return [*super().argv, "-Q", "nothing"]
+
+
+def test_a_worker_that_takes_no_message_is_down_though_its_heart_beats(
+    tmp_path: Path, queue: RedisServer, settings: Settings
+) -> None:
+    settings.GENERATOR, settings.WORKER = "stalled", WorkerKind.TASKS
+    with StalledWorker(tmp_path, queue.url, "stalled", WorkerKind.TASKS) as stalled:
+        until(lambda: health_probe.main(["worker"]) == 0, 20)
+        celery_app.send_task("benchmarks.tasks.ask_generators", queue=queues.TASKS)
+        until(lambda: "tasks" in heartbeats.stalled_work_s(), 40)
+        assert health_probe.main(["worker"]) == 1
+        heartbeats.beat("runs-only", WorkerKind.RUNS)
+        with pytest.raises(health.Down, match="the workers for tasks have taken no message for"):
+            health.worker()
+        until(lambda: "this worker has taken no message for 1" in stalled.log, 10)
+        heartbeats.beat("another", WorkerKind.TASKS)
+        assert heartbeats.stalled_work_s() == {}
 
 
 @pytest.fixture
