@@ -173,8 +173,8 @@ EVENTS_AND_SHELF: Requests = {
             {
                 "name": "on-call",
                 "url": "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7",
-                "quiet_from": "22:00",
-                "quiet_until": "07:00",
+                "quiet_from": "22:00:00",
+                "quiet_until": "07:00:00",
                 "time_zone": "Europe/Berlin",
             },
         )

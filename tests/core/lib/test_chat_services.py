@@ -99,7 +99,7 @@ def test_signs_that_no_address_has_are_refused(url: str) -> None:
 
 
 def test_each_service_makes_its_requests_in_a_module_that_can_be_confined() -> None:
-    """None imports another client of the network, in which the judgement of addresses would not hold."""
+    """None imports another client of the network, in which the judgment of addresses would not hold."""
     others = {"socket", "smtplib", "http", "urllib3", "aiohttp", "httpx", "asyncio", "subprocess", "ftplib"}
     for url in ADDRESSES.values():
         module = importlib.import_module(type(chat_services._plugin_of(url)).__module__)

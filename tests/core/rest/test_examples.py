@@ -19,9 +19,10 @@ from core.accounts.models import Membership, Role, Team
 from core.accounts.people.serializers import MemberSerializer, TeamSerializer
 from core.rest.examples import FORMATS, add_examples, of_serializers
 from pools.api import example_values as of_pools
+from pools.api.channels import ChannelSerializer
 from pools.api.entries import EntrySerializer
 from pools.api.hosts import HostSerializer
-from pools.models import Cluster, Entry, Host, Pool, Pooler, Revision, ShelfEntry
+from pools.models import Cluster, Entry, Host, NotificationChannel, Pool, Pooler, Revision, ShelfEntry
 from tests import openapi
 from tests.benchmarks.experiments.records import an_experiment
 from tests.benchmarks.records import a_finished_run
@@ -39,6 +40,7 @@ RECORDS: dict[str, tuple[type[Model], Any]] = {
     "pools": (Pool, of_pools.POOL),
     "entries": (Entry, EntrySerializer.example["id"]),
     "hosts": (Host, HostSerializer.example["id"]),
+    "events/channels": (NotificationChannel, ChannelSerializer.example["id"]),
     "runs": (Run, of_benchmarks.RUN),
     "schedules": (Schedule, of_benchmarks.SCHEDULE),
     "scripts": (Script, of_benchmarks.SCRIPT),
@@ -156,6 +158,9 @@ def records() -> APIClient:
     offered = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
     a_host(pk=HostSerializer.example["id"], version=2, offered_host_key=offered)
     a_host("load-1", pk=of_benchmarks.LOAD_HOST, state="online", programs={"pgbench": {"version": "17.6"}})
+    channel = NotificationChannel(pk=ChannelSerializer.example["id"], name="on-call", service="Slack")
+    channel.url = "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7"
+    channel.save(force_insert=True)
     for run in of_benchmarks.RUNS:
         a_finished_run(pk=run, pool=pool, cluster=cluster)
     an_experiment(pk=of_benchmarks.EXPERIMENT, cluster=cluster)
@@ -177,8 +182,9 @@ def records() -> APIClient:
 
 def address(path: str) -> str:
     """The address of what the examples refer to; a ceiling has a number, the others the id of their kind."""
-    noun = path.removeprefix("/api/v1/").partition("/")[0]
-    key = of_benchmarks.EXPERIMENT if noun == "experiments" else RECORDS[noun][1] if noun in RECORDS else "2"
+    below = path.removeprefix("/api/v1/")
+    keys = {noun: key for noun, (_model, key) in RECORDS.items()} | {"experiments": of_benchmarks.EXPERIMENT}
+    key = next((key for noun, key in keys.items() if below.startswith(f"{noun}/")), "2")
     return path.format(id=key, **PARTS)
 
 
