@@ -32,6 +32,7 @@ OPEN = Session(
 )
 LEFT_OPEN = replace(OPEN, state="idle in transaction", transaction_s=90.0, in_state_s=80.0)
 SLOW = replace(OPEN, transaction_s=12.0, statement_s=11.0, in_state_s=11.0)
+WRITING = replace(SLOW, wait_event_type="Client", wait_event="ClientWrite")
 HIDDEN = replace(OPEN, state="", backend_type="", transaction_s=None, statement_s=None, in_state_s=None)
 KEPT = replace(OPEN, state="idle", transaction_s=None, in_state_s=400.0)
 
@@ -67,6 +68,10 @@ HOLDER = replace(LEFT_OPEN, pid=70, application="batch")
         (evidence(OPEN, OPEN), "pool_size"),
         (evidence(KEPT, KEPT, mode="session"), "pool_size"),
         (evidence(OPEN, OPEN, core=CoreUse(0.8, 0.15)), "pooler_core"),
+        (evidence(WRITING, SLOW, core=CoreUse(0.3, 0.25)), "pooler_core"),
+        (evidence(WRITING, SLOW, core=CoreUse(0.05, 0.33)), "pooler_core"),  # of a machine that is busy
+        (evidence(WRITING, SLOW, core=CoreUse(0.02, 0.01)), "slow_statement"),  # it is a client that does not read
+        (evidence(WRITING, SLOW, SLOW, core=CoreUse(0.05, 0.33)), "slow_statement"),
         (evidence(OPEN, OPEN, paused=True), "paused"),
         (evidence(waiting=0, client_limits=(Limit("max_client_conn", 100, 100),)), "client_limit"),
         (evidence(server_limits=(), unresolved=("db.example",)), "dns"),
