@@ -31,7 +31,7 @@ ENTRIES = {
     "small": "",
     "kept": "pool_mode=session",
     "capped": "pool_size=9 max_db_connections=2",
-    "streaming": "pool_size=4",
+    "streaming": "pool_size=12",
     "clients": "",
     "dead": "",
     "wrong": "",
