@@ -27,7 +27,7 @@ from benchmarks.errors import QueueDown
 from benchmarks.generators import heartbeats
 from benchmarks.models import Run
 from core.accounts.access import Access
-from pools.models import Event, Pool, Pooler, Revision
+from pools.models import Entry, Event, Pool, Pooler, Revision
 from pools.monitoring import health, prometheus, sampler
 from pools.poolers import kinds_that
 
@@ -50,7 +50,8 @@ class StreamAuthorization(APIView):
 
 
 _authorization = StreamAuthorization.as_view()
-WAITING_TEXT = "1 for a pool whose clients wait; saturated: while all its servers are in use"
+WAITING_TEXT = "1 for a pool or an entry whose clients wait; saturated: while all its servers are in use"
+WAITING_POOLER_TEXT = "1 for a pooler with clients that wait; saturated: in a pool whose servers are all in use"
 STALLED_TEXT = "Seconds for which a live worker has taken no message although some wait for it, 0 if it takes them"
 Rows = TypeVar("Rows", bound=QuerySet[Any])
 
@@ -82,11 +83,28 @@ class PanelCollector(Collector):
         yield _counted("pooldeck_runs", "Runs by status", "status", self._visible(Run.objects.top_level().order_by()))
         yield _counted("pooldeck_applies", "Revisions by state", "state", self._visible(Revision.objects.order_by()))
         yield _counted("pooldeck_pools", "Pools by state", "state", self._visible(Pool.objects.wanted().order_by()))
-        yield _waiting_pools(self._visible(Pool.objects.wanted()))
+        yield from self._waiting()
         yield _counted(
             "pooldeck_events_open", "Open events by kind", "kind", self._visible(Event.objects.ongoing().order_by())
         )
         yield _stalled_workers()
+
+    def _waiting(self) -> Iterator[Metric]:
+        """Yield a line for each pool, entry and pooler whose clients wait by the newest sample, and none for others."""
+        queues = health.waiting_queues()
+        pools, entries = self._visible(Pool.objects.wanted()), self._visible(Entry.objects.unmanaged())
+        family = GaugeMetricFamily("pooldeck_pool_health", WAITING_TEXT, labels=["pooler", "pool", "health"])
+        for pool, found in health.waiting_of(pools, queues):
+            family.add_metric([pool.pooler.name, pool.name, found.value], 1)
+        for entry, found in health.waiting_of(entries, queues):
+            family.add_metric([entry.pooler.name, entry.name, found.value], 1)
+        yield family
+        poolers = self._visible(Pooler.objects.filter(pk__in=list(queues))) if queues else ()
+        family = GaugeMetricFamily("pooldeck_pooler_health", WAITING_POOLER_TEXT, labels=["pooler", "health"])
+        names = {pooler.pk: pooler.name for pooler in poolers}
+        for pk, known in health.of_poolers(poolers).items():
+            family.add_metric([names[pk], known.health.value], 1)
+        yield family
 
 
 def _stalled_workers() -> Metric:
@@ -95,14 +113,6 @@ def _stalled_workers() -> Metric:
     with suppress(QueueDown):
         for worker, stalled_s in heartbeats.stalls_s().items():
             family.add_metric([worker], stalled_s)
-    return family
-
-
-def _waiting_pools(pools: QuerySet[Pool]) -> Metric:
-    """Return a line for each pool whose clients wait by the newest sample; all others are left out."""
-    family = GaugeMetricFamily("pooldeck_pool_health", WAITING_TEXT, labels=["pooler", "pool", "health"])
-    for pool, found in health.waiting_of(pools):
-        family.add_metric([pool.pooler.name, pool.name, found.value], 1)
     return family
 
 

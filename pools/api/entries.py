@@ -1,10 +1,13 @@
 """The REST API of entries: what clients can name on each pooler, whoever wrote it."""
 
+from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
+from uuid import UUID
 
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
@@ -21,11 +24,14 @@ from pools.api.client_advice import MODE, ClientsSerializer, LoginSerializer, Mo
 from pools.api.console import VERBS, ConsoleVerbs
 from pools.api.example_values import CLUSTER, POOLER
 from pools.api.filters import EntryFilter
+from pools.api.health import HELP, HealthSerializer, as_json
 from pools.api.pool_serializers import ConnectionSerializer
 from pools.api.waiting import WaitingAction
 from pools.clusters import endpoints
 from pools.errors import IllegalTransition
 from pools.models import Entry, LineSource, Mode, Pooler
+from pools.monitoring import health
+from pools.monitoring.health import KnownHealth
 
 FORMAT = OpenApiParameter("as", enum=list(connection_strings.FORMATS), default="uri", description=_("For which client"))
 
@@ -53,6 +59,7 @@ class EntrySerializer(serializers.ModelSerializer[Entry]):
         read_only=True,
         help_text=_("Of its hosts that are names, as the pooler resolved them; one that it never used is missing"),
     )
+    health = serializers.SerializerMethodField(help_text=HELP)
 
     class Meta:
         model = Entry
@@ -75,6 +82,7 @@ class EntrySerializer(serializers.ModelSerializer[Entry]):
             "connections",
             "paused",
             "disabled",
+            "health",
             "automatic",
             "paused_until",
             "source",
@@ -82,6 +90,17 @@ class EntrySerializer(serializers.ModelSerializer[Entry]):
             "seen_at",
         ]
         read_only_fields = fields
+
+    @cached_property
+    def _health(self) -> dict[UUID, KnownHealth]:
+        """The health of the entries of this answer, by id."""
+        rows: Any = self.parent.instance if self.parent else [self.instance]
+        return health.of_each(rows)
+
+    @extend_schema_field(HealthSerializer())
+    def get_health(self, entry: Entry) -> Mapping[str, object]:
+        """Return the health and the time of its sample."""
+        return as_json(self._health[entry.pk])
 
     example: dict[str, object] = {
         "id": "6a1f0c3e-2b4d-4f58-9c7a-8e5d1b0f3a21",
@@ -134,7 +153,7 @@ class EntryActions(GenericViewSet[Pooler]):
     @action(detail=True)
     def entries(self, request: Request, pk: str) -> Response:
         """List what clients can name on the pooler, as its last check found it."""
-        rows: Any = self.get_object().entries.all()
+        rows: Any = self.get_object().entries.select_related("pooler")
         return self.get_paginated_response(EntrySerializer(self.paginate_queryset(rows), many=True).data)
 
 

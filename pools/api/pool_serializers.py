@@ -1,7 +1,6 @@
 """Pools and where their clients log in as JSON; passwords are write-only. The rules are in `pools.inventory`."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -13,12 +12,12 @@ from core.rest.compiled import CompiledSerializer
 from pools import connection_strings
 from pools.api.example_values import CLUSTER, POOL, POOLER
 from pools.api.fields import password_field
+from pools.api.health import HELP, HealthSerializer, as_json
 from pools.clusters import endpoints
 from pools.clusters.endpoints import Endpoint
 from pools.inventory import budget
 from pools.models import Pool
 from pools.monitoring import health
-from pools.monitoring.health import Health, PoolHealth
 
 OF_ALLOWED_USERS = _(
     "Roles that may log in besides `user`, and then work as it; of an inbound pool, the only ones; `*`: every user "
@@ -46,17 +45,6 @@ class EndpointSerializer(CompiledSerializer):
     def get_uri(self, endpoint: Endpoint) -> str:
         """Return the URI without a password."""
         return connection_strings.render(endpoint, "uri", reveal=False)
-
-
-class HealthSerializer(serializers.Serializer[PoolHealth]):
-    """Whether the clients of a pool wait."""
-
-    state = serializers.ChoiceField(
-        choices=Health.choices, help_text=_("`saturated`: clients wait while all server connections are in use")
-    )
-    at = serializers.DateTimeField(allow_null=True, help_text=_("Of the sample; null where it is unknown"))
-
-    example: dict[str, object] = {"state": "saturated", "at": "2026-03-05T16:12:00Z"}
 
 
 class UsersField(serializers.ListField):
@@ -88,7 +76,7 @@ class PoolSerializer(CompiledSerializer, KnownFields, serializers.ModelSerialize
     most_connections = serializers.SerializerMethodField(
         help_text=_("Server connections that it may open in all processes; null where its pooler's pools share them")
     )
-    health = serializers.SerializerMethodField(help_text=_("Whether clients wait, by the newest sample"))
+    health = serializers.SerializerMethodField(help_text=HELP)
     connection = serializers.SerializerMethodField()
 
     class Meta:
@@ -163,9 +151,7 @@ class PoolSerializer(CompiledSerializer, KnownFields, serializers.ModelSerialize
     @extend_schema_field(HealthSerializer())
     def get_health(self, pool: Pool) -> Mapping[str, object]:
         """Return the health and the time of its sample; of a list, those that were read for the whole page."""
-        found: PoolHealth = pool.__dict__.get("listed_health") or health.of_pools([pool])[pool.pk]
-        at = None if found.at is None else datetime.fromtimestamp(found.at, UTC).isoformat().replace("+00:00", "Z")
-        return {"state": found.health.value, "at": at}
+        return as_json(pool.__dict__.get("listed_health") or health.of_each([pool])[pool.pk])
 
     @extend_schema_field(EndpointSerializer())
     def get_connection(self, pool: Pool) -> Mapping[str, object]:

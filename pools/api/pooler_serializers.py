@@ -13,8 +13,11 @@ from core.rest.compiled import CompiledSerializer
 from core.rest.teams import EXAMPLE, OWNED, OwnedSerializer
 from pools.api.example_values import POOLER
 from pools.api.fields import password_field
+from pools.api.health import HELP, HealthSerializer, as_json
 from pools.inventory import settlement
 from pools.models import Management, Pooler, ProcessState
+from pools.monitoring import health
+from pools.monitoring.health import KnownHealth
 from pools.poolers import KINDS
 
 if TYPE_CHECKING:
@@ -94,6 +97,7 @@ class PoolerSerializer(OwnedSerializer, serializers.ModelSerializer[Pooler]):
     processes = ProcessSerializer(many=True, read_only=True)
     processes_note = serializers.CharField(read_only=True, help_text=OF_PROCESSES)
     processes_awaited = serializers.SerializerMethodField(help_text=OF_AWAITED)
+    health = serializers.SerializerMethodField(help_text=HELP)
     management = serializers.ChoiceField(Management.choices, read_only=True, help_text=OF_MANAGEMENT)
     commands_refused = serializers.CharField(read_only=True, help_text=OF_COMMANDS)
     advisories = serializers.SerializerMethodField()
@@ -136,6 +140,7 @@ class PoolerSerializer(OwnedSerializer, serializers.ModelSerializer[Pooler]):
             "processes_awaited",
             "advisories",
             "state",
+            "health",
             "server_version",
             "checked_at",
             "files_looked_at",
@@ -209,6 +214,17 @@ class PoolerSerializer(OwnedSerializer, serializers.ModelSerializer[Pooler]):
     def get_pending(self, pooler: Pooler) -> bool:
         """Return whether anything of it waits to be verified as live."""
         return pooler.pk in self._pending or bool(KINDS[pooler.kind].processes_awaited(pooler))
+
+    @cached_property
+    def _health(self) -> dict[UUID, KnownHealth]:
+        """The health of the poolers of this answer, by id."""
+        rows: Any = self.parent.instance if self.parent else [self.instance]
+        return health.of_poolers(rows)
+
+    @extend_schema_field(HealthSerializer())
+    def get_health(self, pooler: Pooler) -> dict[str, object]:
+        """Return the worst health of its pools and entries, and the time of its sample."""
+        return as_json(self._health[pooler.pk])
 
     @extend_schema_field(serializers.CharField())
     def get_processes_awaited(self, pooler: Pooler) -> str:

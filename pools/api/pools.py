@@ -101,7 +101,7 @@ class PoolViewSet(Waits[Pool], ConsoleVerbs, ModeAdvice, WaitingAction, Applicat
     def paginate_queryset(self, queryset: Any) -> Any:  # noqa: ANN401 (as in DRF)
         """Read the health of the pools of a page at once."""
         page = super().paginate_queryset(queryset)
-        found = health.of_pools(page or ())
+        found = health.of_each(page or ())
         for pool in page or ():
             pool.listed_health = found[pool.pk]
         return page

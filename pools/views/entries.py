@@ -29,7 +29,7 @@ from pools.poolers import KINDS
 from pools.poolers.console_sample import PoolFigures
 from pools.views import monitoring
 from pools.views.connections import connection_answer
-from pools.views.live import UNASKED, entry_rows, snapshot_of
+from pools.views.live import UNASKED, entry_rows, health_of, snapshot_of
 from pools.views.pool_verbs import ENTRY_PAGES, condition_context
 
 PAGE_SIZE, CARD_SIZE = 50, 20
@@ -139,7 +139,8 @@ def _figures(entry: Entry) -> dict[str, object]:
     snapshot = snapshot_of(entry.pooler)
     return {
         "entry": entry,
-        "figures": snapshot.figures.get(entry.name, PoolFigures()),
+        "figures": (figures := snapshot.figures.get(entry.name, PoolFigures())),
+        "health": health_of(entry, figures, snapshot.error),
         "uncounted": KINDS[entry.pooler.kind].uncounted,
         "look_error": snapshot.error,
     }

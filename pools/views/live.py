@@ -45,6 +45,7 @@ class EntryRow(_Figures):
 
     entry: Entry
     uri: str
+    health: str  # as of a pool
 
 
 # Of a row whose pooler was not asked yet: an answer to the page itself, which polls the figures afterwards. A template
@@ -76,7 +77,7 @@ def pool_rows(pools: Iterable[Pool]) -> list[PoolRow]:
         {
             "pool": pool,
             "figures": (figures := snapshots[pool.pooler_id].figures.get(pool.name, PoolFigures())),
-            "health": _health(pool, figures, snapshots[pool.pooler_id].error),
+            "health": health_of(pool, figures, snapshots[pool.pooler_id].error),
             "error": snapshots[pool.pooler_id].error,
             "uncounted": KINDS[pool.pooler.kind].uncounted,
         }
@@ -84,9 +85,9 @@ def pool_rows(pools: Iterable[Pool]) -> list[PoolRow]:
     ]
 
 
-def _health(pool: Pool, figures: PoolFigures, error: str) -> str:
+def health_of(record: Pool | Entry, figures: PoolFigures, error: str) -> str:
     """Return the health in a word; unknown where the console does not answer."""
-    return health.Health.UNKNOWN.value if error else health.of_figures(pool, figures).value
+    return health.Health.UNKNOWN.value if error else health.of_figures(record, figures).value
 
 
 def entry_rows(entries: Iterable[Entry]) -> list[EntryRow]:
@@ -97,7 +98,8 @@ def entry_rows(entries: Iterable[Entry]) -> list[EntryRow]:
         {
             "entry": entry,
             "uri": connection_strings.render(endpoints.of_entry(entry), "uri", reveal=False),
-            "figures": snapshots[entry.pooler_id].figures.get(entry.name, PoolFigures()),
+            "figures": (figures := snapshots[entry.pooler_id].figures.get(entry.name, PoolFigures())),
+            "health": health_of(entry, figures, snapshots[entry.pooler_id].error),
             "error": snapshots[entry.pooler_id].error,
             "uncounted": KINDS[entry.pooler.kind].uncounted,
         }
@@ -123,7 +125,7 @@ def pool_state(pool: Pool) -> dict[str, object]:
         "revision": revision,
         "is_moving": pool.state == PoolState.PENDING,
         "figures": (figures := snapshot.figures.get(pool.name, PoolFigures())),
-        "health": _health(pool, figures, snapshot.error),
+        "health": health_of(pool, figures, snapshot.error),
         "sampled_at": datetime.fromtimestamp(snapshot.at, UTC) if snapshot.at else None,
         "uncounted": KINDS[pool.pooler.kind].uncounted,
         "look_error": snapshot.error,

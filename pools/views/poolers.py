@@ -30,6 +30,7 @@ from pools.forms.records import PoolerForm
 from pools.inventory import pool_access, poolers
 from pools.inventory.fetches import issue_token
 from pools.models import Entry, Pool, Pooler, PoolerState, PoolState, TakeOver
+from pools.monitoring import health
 from pools.poolers import KINDS, kinds_that
 from pools.views import cards, entries, fetches
 from pools.views.form_submit import attempt
@@ -69,11 +70,12 @@ def pooler_list(request: HttpRequest) -> HttpResponse:
 
 
 def _with_counts(page: Iterable[Pooler]) -> Iterator[dict[str, object]]:
-    """Yield each pooler of a page with its pools, their size, and its entries that are not managed here.
+    """Yield each pooler of a page with its health, its pools, their size, and its entries that are not managed here.
 
     Only those of the page are counted: a join would count those of all poolers.
     """
     poolers = list(page)
+    found = health.of_poolers(poolers)
     pools = Pool.objects.wanted().filter(pooler__in=poolers).order_by().values("pooler")
     own = {row["pooler"]: row for row in pools.annotate(pool_count=Count("pk"), pool_size=Sum("size"))}
     others = Entry.objects.unmanaged().filter(pooler__in=poolers).order_by().values_list("pooler")
@@ -84,6 +86,7 @@ def _with_counts(page: Iterable[Pooler]) -> Iterator[dict[str, object]]:
             "pool_size": None,
             **own.get(pooler.pk, {}),
             "pooler": pooler,
+            "health": found[pooler.pk].health.value,
             "entry_count": entries_of.get(pooler.pk, 0),
         }
 
