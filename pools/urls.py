@@ -40,6 +40,7 @@ from pools.views import (
     tools,
     waiting,
 )
+from pools.views.cluster_monitoring import cluster_monitoring
 from pools.views.insights import cluster_insights
 from pools.views.nodes import node_add, node_list, node_remove, nodes_check
 from pools.views.record_choices import record_choices
@@ -71,6 +72,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("clusters/<uuid:pk>/insights/", cluster_insights, name="cluster-insights"),
     path("clusters/<uuid:pk>/apps/", applications.cluster_apps, name="cluster-apps"),
     path("clusters/<uuid:pk>/sessions/<int:pid>/<str:word>/", endings.session_end, name="session-end"),
+    path("clusters/<uuid:pk>/monitoring/", cluster_monitoring, name="cluster-monitoring"),
     path("clusters/<uuid:pk>/nodes/", node_list, name="cluster-nodes"),
     path("clusters/<uuid:pk>/nodes/new/", node_add, name="cluster-node-add"),
     path("clusters/<uuid:pk>/nodes/check/", nodes_check, name="cluster-nodes-check"),

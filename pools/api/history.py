@@ -1,5 +1,6 @@
-"""The REST API of recorded figures: minutes of pools and poolers, aggregated for an hour, a day or a week."""
+"""The REST API of recorded figures: minutes of pools, entries and poolers, aggregated over a window of time."""
 
+from datetime import datetime
 from typing import Any, TypedDict
 from uuid import UUID
 
@@ -14,9 +15,10 @@ from rest_framework.views import APIView
 
 from core.accounts.access import find
 from pools.models import Entry, Pool, Pooler
-from pools.monitoring import history
-from pools.monitoring.history import RANGES, History, Point, Range
+from pools.monitoring import history, windows
+from pools.monitoring.history import History, Point
 from pools.monitoring.rates import FIGURES
+from pools.monitoring.windows import RANGES, Window
 
 
 class Figure(TypedDict):
@@ -58,39 +60,67 @@ class PointSerializer(serializers.Serializer[Point]):
 class HistorySerializer(serializers.Serializer[History]):
     """Points in order of time, without unrecorded steps; times in ms, bytes and counts per second."""
 
-    range = serializers.CharField(source="range.name")
+    range = serializers.CharField(source="window.name", help_text=_("Empty for a window of its own"))
+    since = serializers.DateTimeField(source="window.since")
+    until = serializers.DateTimeField(source="window.until")
     step_s = serializers.SerializerMethodField()
     points = PointSerializer(many=True)
 
-    example: dict[str, object] = {"range": "hour", "step_s": 60}
+    example: dict[str, object] = {
+        "range": "hour",
+        "since": "2026-03-05T15:12:00Z",
+        "until": "2026-03-05T16:13:00Z",
+        "step_s": 60,
+    }
 
     def get_step_s(self, found: History) -> int:
         """Return the length of one step in seconds."""
-        return found.range.step * 60
+        return found.window.step * 60
 
 
-RANGE = OpenApiParameter("range", enum=list(RANGES), default="hour", description=_("How far back"))
+PARAMETERS = [
+    OpenApiParameter("range", enum=list(RANGES), default="hour", description=_("How far back; not beside `since`")),
+    OpenApiParameter("since", datetime, description=_("The beginning of a window of its own, with `until`")),
+    OpenApiParameter("until", datetime, description=_("Its end, at most 366 days later")),
+]
 
 
-def range_of(request: Request) -> Range:
-    """Return the range that `?range=` names. Raises `ValidationError` for an unknown one."""
+def window_of(request: Request) -> Window:
+    """Return the window that the query names. Raises `ValidationError` for one that can't be read."""
+    if "since" in request.query_params or "until" in request.query_params:
+        asked = WindowParams(data=request.query_params)
+        asked.is_valid(raise_exception=True)
+        return windows.between(asked.validated_data["since"], asked.validated_data["until"])
     name = request.query_params.get("range", "hour")
     if name not in RANGES:
         text = gettext("%(range)r is not one of %(choices)s")
         raise ValidationError({"range": [text % {"range": name, "choices": ", ".join(RANGES)}]})
-    return RANGES[name]
+    return RANGES[name].window()
+
+
+class WindowParams(serializers.Serializer[object]):
+    """Both ends of a window."""
+
+    since = serializers.DateTimeField()
+    until = serializers.DateTimeField()
+
+    def validate(self, attrs: dict[str, datetime]) -> dict[str, datetime]:
+        """Refuse a window that no chart can show."""
+        if reason := windows.fault(attrs["since"], attrs["until"]):
+            raise ValidationError({"until": [reason]})
+        return attrs
 
 
 class PoolHistoryView(APIView):
-    """`pools/ID/history/`: the figures of a pool over a range, averaged in steps."""
+    """`pools/ID/history/`: the figures of a pool over a window, averaged in steps."""
 
     operations = {"get": "pool.view"}
 
-    @extend_schema(parameters=[RANGE], responses=HistorySerializer)
+    @extend_schema(parameters=PARAMETERS, responses=HistorySerializer)
     def get(self, request: Request, pk: UUID) -> Response:
         """Return the averages and maxima of its figures."""
         pool = find(request, Pool.objects.wanted().select_related("pooler"), pk=pk)
-        return Response(HistorySerializer(history.of_pool(pool, range_of(request))).data)
+        return Response(HistorySerializer(history.of_pool(pool, window_of(request))).data)
 
 
 class EntryHistoryView(APIView):
@@ -98,11 +128,11 @@ class EntryHistoryView(APIView):
 
     operations = {"get": "entry.view"}
 
-    @extend_schema(parameters=[RANGE], responses=HistorySerializer)
+    @extend_schema(parameters=PARAMETERS, responses=HistorySerializer)
     def get(self, request: Request, pk: UUID) -> Response:
         """Return the averages and maxima of its figures."""
         entry = find(request, Entry.objects.select_related("pooler"), pk=pk)
-        return Response(HistorySerializer(history.of_entry(entry, range_of(request))).data)
+        return Response(HistorySerializer(history.of_entry(entry, window_of(request))).data)
 
 
 class PoolerHistoryView(APIView):
@@ -110,8 +140,8 @@ class PoolerHistoryView(APIView):
 
     operations = {"get": "pooler.view"}
 
-    @extend_schema(parameters=[RANGE], responses=HistorySerializer)
+    @extend_schema(parameters=PARAMETERS, responses=HistorySerializer)
     def get(self, request: Request, pk: UUID) -> Response:
         """Return the averages and maxima of their sums."""
         pooler = find(request, Pooler.objects.all(), pk=pk)
-        return Response(HistorySerializer(history.of_pooler(pooler, range_of(request))).data)
+        return Response(HistorySerializer(history.of_pooler(pooler, window_of(request))).data)

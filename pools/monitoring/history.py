@@ -1,6 +1,5 @@
-"""The figures of a pool or a pooler over an hour, a day or a week: minutes aggregated by the database, with gaps."""
+"""The figures of a pool, an entry or a pooler over a window of time: minutes aggregated by the database, with gaps."""
 
-import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,21 +11,10 @@ from django.db.models.functions import NullIf
 from pools.models import Entry, EntryMinute, Pool, Pooler, PoolerMinute, PoolMinute
 from pools.monitoring import rates
 from pools.monitoring.rates import FIGURES, WEIGHTS
+from pools.monitoring.windows import Window
 from pools.poolers import KINDS
 
 Rows = QuerySet[PoolMinute] | QuerySet[PoolerMinute] | QuerySet[EntryMinute]
-
-
-@dataclass(frozen=True)
-class Range:
-    """A span back from now, and how many minutes make one point: at most about 300 points."""
-
-    name: str
-    minutes: int
-    step: int
-
-
-RANGES = {one.name: one for one in (Range("hour", 60, 1), Range("day", 24 * 60, 5), Range("week", 7 * 24 * 60, 40))}
 
 
 @dataclass(frozen=True)
@@ -45,36 +33,33 @@ class Point:
 
 @dataclass(frozen=True)
 class History:
-    """Points in order of time, without steps that have no records; `begins` and `ends` are Unix times in s."""
+    """Points in order of time, without steps that have no records."""
 
-    range: Range
-    begins: int
-    ends: int
+    window: Window
     points: list[Point]
 
 
-def of_pool(pool: Pool, range_: Range) -> History:
-    """Average a pool's minutes over a range, without the figures that its kind of pooler does not count."""
-    return _history(PoolMinute.objects.filter(pool=pool), range_, KINDS[pool.pooler.kind].uncounted)
+def of_pool(pool: Pool, window: Window) -> History:
+    """Average a pool's minutes over a window, without the figures that its kind of pooler does not count."""
+    return _history(PoolMinute.objects.filter(pool=pool), window, KINDS[pool.pooler.kind].uncounted)
 
 
-def of_entry(entry: Entry, range_: Range) -> History:
+def of_entry(entry: Entry, window: Window) -> History:
     """Return the history of one entry that no pool stands for."""
-    return _history(EntryMinute.objects.filter(entry=entry), range_, KINDS[entry.pooler.kind].uncounted)
+    return _history(EntryMinute.objects.filter(entry=entry), window, KINDS[entry.pooler.kind].uncounted)
 
 
-def of_pooler(pooler: Pooler, range_: Range) -> History:
+def of_pooler(pooler: Pooler, window: Window) -> History:
     """Return the history of all pools and other entries of a pooler together."""
-    return _history(PoolerMinute.objects.filter(pooler=pooler), range_, KINDS[pooler.kind].uncounted)
+    return _history(PoolerMinute.objects.filter(pooler=pooler), window, KINDS[pooler.kind].uncounted)
 
 
-def _history(rows: Rows, range_: Range, uncounted: Collection[str]) -> History:
-    now = int(time.time() // 60)
-    first = (now - range_.minutes) // range_.step * range_.step  # whole steps, so that a point does not move
-    minutes = rows.filter(minute__gte=first).order_by()
-    aggregated = minutes.annotate(begins=F("minute") - F("minute") % range_.step).values("begins")
+def _history(rows: Rows, window: Window, uncounted: Collection[str]) -> History:
+    minutes = rows.filter(minute__gte=window.begins, minute__lt=window.ends).order_by()
+    step = F("minute") - (F("minute") - window.begins) % window.step
+    aggregated = minutes.annotate(begins=step).values("begins")
     points = [_point(row, uncounted) for row in aggregated.annotate(**dict(_aggregates())).order_by("begins")]
-    return History(range_, first * 60, (now + 1) * 60, points)
+    return History(window, points)
 
 
 def _aggregates() -> Iterator[tuple[str, Any]]:

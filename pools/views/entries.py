@@ -1,5 +1,6 @@
 """Pages of entries: what clients can name on the poolers and no pool of the panel stands for."""
 
+from functools import partial
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -22,14 +23,13 @@ from pools.forms.record_choice import Filter, filter_by
 from pools.inventory import entries
 from pools.models import Cluster, Entry, Mode, Pooler
 from pools.models.entries import EntryQuerySet
-from pools.monitoring import history
-from pools.monitoring.history import RANGES
-from pools.monitoring.sampler import ConsoleSnapshot
+from pools.monitoring import history, marks
 from pools.poolers import KINDS
 from pools.poolers.console_sample import PoolFigures
 from pools.views import monitoring
 from pools.views.connections import connection_answer
 from pools.views.live import UNASKED, entry_rows, health_of, snapshot_of
+from pools.views.monitoring import Subject
 from pools.views.pool_verbs import ENTRY_PAGES, condition_context
 
 PAGE_SIZE, CARD_SIZE = 50, 20
@@ -169,20 +169,13 @@ def entry_connection(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_safe
 @needs("entry.view")
 def entry_monitoring(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Show the figures of one entry, live or over the chosen range."""
-    entry, chosen = _get(request, pk), monitoring.chosen_range(request)
-    course = history.of_entry(entry, RANGES.get(chosen, RANGES["hour"]))
-    snapshot = snapshot_of(entry.pooler) if chosen == monitoring.LIVE else ConsoleSnapshot()
-    is_live = chosen == monitoring.LIVE
-    context = {
-        "entry": entry,
-        "source": reverse("api-entry-live", args=[pk]),
-        "events": monitoring.events_of(entry.pk),
-        "course": monitoring.recent(entry.pooler, entry.name) if is_live else monitoring.course(course, chosen),
-        **monitoring.figures_of(entry.pooler, snapshot, snapshot.reading(entry.name)),
-        **monitoring.choice(chosen, course, snapshot),
-    }
-    return render(request, "pools/entry_monitoring.html", context)
+    """Show the figures of one entry, live or over the chosen window."""
+    entry = _get(request, pk)
+    found, happened = partial(history.of_entry, entry), partial(marks.of_entry, entry)
+    subject = Subject(entry.pooler, entry.name, found, happened)
+    context = {"entry": entry, "source": reverse("api-entry-live", args=[pk])}
+    context["events"] = monitoring.events_of(entry.pk)
+    return monitoring.page(request, subject, "pools/entry_monitoring.html", context)
 
 
 @require_safe

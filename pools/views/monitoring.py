@@ -1,8 +1,12 @@
-"""Monitoring pages of pools and poolers: live, and over an hour, a day or a week."""
+"""Monitoring pages of pools, poolers and entries: live, and over any window of time with what happened in it."""
 
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from uuid import UUID
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -11,93 +15,118 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
-from core.accounts.access import find, needs
+from core.accounts.access import Access, find, needs
 from pools.models import Event, Pool, Pooler
-from pools.monitoring import history, recorder, rollup
-from pools.monitoring.history import RANGES, History
+from pools.monitoring import history, marks, recorder, rollup
+from pools.monitoring.history import History, Point
+from pools.monitoring.marks import Mark
 from pools.monitoring.rates import FIGURES, Reading
 from pools.monitoring.sampler import ConsoleSnapshot
+from pools.monitoring.windows import Window
 from pools.poolers import driver
+from pools.views import chart_window, charts
+from pools.views.chart_window import EARLIER, LIVE, Choice
+from pools.views.charts import Chart
 from pools.views.live import snapshot_of
 
-LIVE = "live"
 EVENTS_SHOWN = 10
-CHOICES = [(LIVE, _("Live")), ("hour", _("Last hour")), ("day", _("Last day")), ("week", _("Last week"))]
+BEFORE = {"day": _("the day before"), "week": _("the week before")}
+NOT_RECORDED = {
+    "day": _("Nothing was recorded in the same hours of the day before."),
+    "week": _("Nothing was recorded in the same hours of the week before."),
+}
+NOT_KEPT = {
+    "day": _("The same hours of the day before are no longer kept: POOLDECK_HISTORY_DAYS says for how long."),
+    "week": _("The same hours of the week before are no longer kept: POOLDECK_HISTORY_DAYS says for how long."),
+}
+Samples = list[tuple[float, Reading]]
 
 
 @dataclass(frozen=True)
-class Tile:
-    """One figure with its label, its unit, and the console column that it is read from."""
+class Subject:
+    """What a page of charts is about: a pool or an entry by its name on a pooler, or without a name all of them."""
+
+    pooler: Pooler
+    name: str | None
+    history: Callable[[Window], History]
+    marks: Callable[[Access, Window], list[Mark]]
+
+    @property
+    def label(self) -> str:
+        return self.name or self.pooler.name
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """An earlier window beside the one that is shown; `missing` says why there is nothing of it."""
 
     name: str
     label: str | Promise
-    unit: str
-    source: str | Promise
-
-
-TILES = (
-    Tile("cl_waiting", _("Clients waiting"), "", _("cl_waiting of SHOW POOLS: they wait for a server connection")),
-    Tile("cl_active", _("Clients active"), "", _("cl_active of SHOW POOLS: linked to a server connection, or idle")),
-    Tile("sv_active", _("Servers active"), "", _("sv_active of SHOW POOLS: server connections in use")),
-    Tile("sv_idle", _("Servers idle"), "", _("sv_idle of SHOW POOLS: ready for a client")),
-    Tile(
-        "sv_used",
-        _("Servers used"),
-        "",
-        _("sv_used of SHOW POOLS: idle for so long that they are tested before the next client"),
-    ),
-    Tile(
-        "maxwait_ms",
-        _("Longest wait"),
-        "ms",
-        _("maxwait of SHOW POOLS: how long the first client in the queue has waited"),
-    ),
-    Tile("queries_per_s", _("Queries"), "/s", _("growth of total_query_count in SHOW STATS")),
-    Tile("transactions_per_s", _("Transactions"), "/s", _("growth of total_xact_count in SHOW STATS")),
-    Tile("received_bytes_per_s", _("Traffic in"), "bytes/s", _("growth of total_received in SHOW STATS: from clients")),
-    Tile("sent_bytes_per_s", _("Traffic out"), "bytes/s", _("growth of total_sent in SHOW STATS: to clients")),
-    Tile(
-        "query_ms",
-        _("Average query"),
-        "ms",
-        _("total_query_time over total_query_count, including the wait for a server connection"),
-    ),
-    Tile("transaction_ms", _("Average transaction"), "ms", _("total_xact_time over total_xact_count")),
-    Tile(
-        "wait_ms",
-        _("Average wait"),
-        "ms",
-        _("total_wait_time over total_xact_count: the wait of a transaction for a server connection"),
-    ),
-)
+    points: Sequence[Point]
+    later_s: int  # how much later the window that is shown begins
+    missing: str | Promise
 
 
 @require_safe
 @needs("pool.view")
 def pool_monitoring(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Show the figures of one pool, live or over the chosen range."""
+    """Show the figures of one pool, live or over the chosen window."""
     pool = find(request, Pool.objects.select_related("pooler", "cluster"), pk=pk)
-    chosen = chosen_range(request)
-    found = history.of_pool(pool, RANGES.get(chosen, RANGES["hour"]))
-    snapshot = snapshot_of(pool.pooler) if chosen == LIVE else ConsoleSnapshot()
+    subject = Subject(pool.pooler, pool.name, partial(history.of_pool, pool), partial(marks.of_pool, pool))
     context = {"pool": pool, "source": reverse("api-pool-live", args=[pk]), "events": events_of(pool.pk)}
-    drawn = recent(pool.pooler, pool.name) if chosen == LIVE else course(found, chosen)
-    context |= {"course": drawn, **figures_of(pool.pooler, snapshot, snapshot.reading(pool.name))}
-    return render(request, "pools/pool_monitoring.html", context | choice(chosen, found, snapshot))
+    return page(request, subject, "pools/pool_monitoring.html", context)
 
 
 @require_safe
 @needs("pooler.view")
 def pooler_monitoring(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Show the figures of all pools of a pooler together, live or over the chosen range."""
+    """Show the figures of all pools of a pooler together, live or over the chosen window."""
     pooler = find(request, Pooler.objects.all(), pk=pk)
-    chosen = chosen_range(request)
-    found = history.of_pooler(pooler, RANGES.get(chosen, RANGES["hour"]))
-    snapshot = snapshot_of(pooler) if chosen == LIVE else ConsoleSnapshot()
+    subject = Subject(pooler, None, partial(history.of_pooler, pooler), partial(marks.of_pooler, pooler))
     context = {"pooler": pooler, "source": reverse("api-pooler-live", args=[pk]), "events": events_of(pooler.pk)}
-    drawn = recent(pooler) if chosen == LIVE else course(found, chosen)
-    context |= {"course": drawn, **figures_of(pooler, snapshot, snapshot.whole())}
-    return render(request, "pools/pooler_monitoring.html", context | choice(chosen, found, snapshot))
+    return page(request, subject, "pools/pooler_monitoring.html", context)
+
+
+def page(request: HttpRequest, subject: Subject, template: str, context: dict[str, object]) -> HttpResponse:
+    """Render the charts of a subject in the zone that the address names, or the figures of one of them as CSV.
+
+    A window that can't be read answers with 422, its errors and the last hour.
+    """
+    with timezone.override(chart_window.zone_of(request)):
+        choice = chart_window.choice(request)
+        samples = _samples(subject.pooler, subject.name) if choice.is_live else []
+        points = _points(samples) if choice.is_live else subject.history(choice.window).points
+        if request.GET.get("as") == "csv":
+            return charts.as_csv(subject.label, request.GET.get("chart", ""), points)
+        happened = subject.marks(Access.of(request), choice.window)
+        context |= _live(subject, samples) if choice.is_live else _recorded(subject, choice, points)
+        context |= {"choice": choice, "chosen": choice.name, "marks": happened, "marked": marks.as_rows(happened)}
+        context["tables"] = [charts.table_of(chart, points) for chart in charts.charts_of(subject.pooler)]
+        return render(request, template, context, status=422 if choice.form.errors else 200)
+
+
+def _live(subject: Subject, samples: Samples) -> dict[str, object]:
+    snapshot = snapshot_of(subject.pooler)
+    reading = snapshot.whole() if subject.name is None else snapshot.reading(subject.name)
+    context = {"course": _live_course(samples), "look_error": snapshot.error}
+    return context | figures_of(subject.pooler, snapshot, reading)
+
+
+def _recorded(subject: Subject, choice: Choice, points: Sequence[Point]) -> dict[str, object]:
+    drawn = charts.charts_of(subject.pooler)
+    earlier = [_earlier(subject, choice, name) for name in choice.compared]
+    context = {"course": course(choice, points, drawn, earlier), "earlier": earlier, "look_error": ""}
+    return context | figures_of(subject.pooler, ConsoleSnapshot(), ConsoleSnapshot().whole())
+
+
+def _earlier(subject: Subject, choice: Choice, name: str) -> Earlier:
+    window = choice.window.days_before(EARLIER[name], choice.zone)
+    points = subject.history(window).points
+    missing: str | Promise = ""
+    if not points:
+        is_kept = window.until.timestamp() > time.time() - settings.HISTORY_DAYS * 86400
+        missing = NOT_RECORDED[name] if is_kept else NOT_KEPT[name]
+    return Earlier(name, BEFORE[name], points, (choice.window.begins - window.begins) * 60, missing)
 
 
 def live_part(subject: Pool | Pooler) -> dict[str, object]:
@@ -112,8 +141,7 @@ def live_part(subject: Pool | Pooler) -> dict[str, object]:
 
 def figures_of(pooler: Pooler, snapshot: ConsoleSnapshot, reading: Reading) -> dict[str, object]:
     """Return the tiles of the figures that this kind of pooler counts; their values are None after a console error."""
-    sources = driver(pooler).figure_sources
-    listed = [replace(tile, source=sources[tile.name]) for tile in TILES if tile.name in sources] if sources else TILES
+    listed = charts.tiles_of(pooler)
     tiles = [{"tile": tile, "value": None if snapshot.error else reading[tile.name]} for tile in listed]
     return {"tiles": tiles, **counting(pooler)}
 
@@ -124,12 +152,30 @@ def counting(pooler: Pooler) -> dict[str, object]:
     return {"uncounted": kind.uncounted, "connections_source": kind.connections_source}
 
 
-def course(found: History, chosen: str) -> dict[str, object]:
-    """Return the charts' data over a range: time, averages and maxima per step; missing steps are left out."""
+def course(
+    choice: Choice, points: Sequence[Point], drawn: Sequence[Chart], earlier: Sequence[Earlier]
+) -> dict[str, object]:
+    """Return the charts' data of a window: time, averages and maxima per step; missing steps are left out.
+
+    Earlier windows have the averages of the figures that are compared, at the times of the window that is shown.
+    """
+    window = choice.window
     columns = ["t", *FIGURES, *(f"{name}_max" for name in FIGURES)]
-    rows = [[point.at, *_rounded(point.average), *_rounded(point.maximum)] for point in found.points]
-    span = {"begins": found.begins, "ends": found.ends, "step": found.range.step * 60}
-    return {"range": chosen, "columns": columns, "rows": rows, "zone": timezone.get_current_timezone_name(), **span}
+    rows = [[point.at, *_rounded(point.average), *_rounded(point.maximum)] for point in points]
+    span = {"begins": window.begins * 60, "ends": window.ends * 60, "step": window.step * 60}
+    figures = [name for chart in drawn for name in chart.compared]
+    compared = [
+        {
+            "name": one.name,
+            "label": str(one.label),
+            "columns": ["t", *figures],
+            "rows": [[point.at + one.later_s, *_rounded(point.average, figures)] for point in one.points],
+        }
+        for one in earlier
+        if one.points
+    ]
+    named = {"range": choice.name or "window", "zone": str(choice.zone), "compared": compared}
+    return {"columns": columns, "rows": rows, **named, **span}
 
 
 def recent(pooler: Pooler, name: str | None = None) -> dict[str, object]:
@@ -137,10 +183,22 @@ def recent(pooler: Pooler, name: str | None = None) -> dict[str, object]:
 
     They are the recorder's samples; live figures are appended to them.
     """
-    snapshots = rollup.time_series(recorder.recent(pooler.pk), name)
-    rows = [[at, *_rounded(reading)] for at, reading in snapshots]
+    return _live_course(_samples(pooler, name))
+
+
+def _live_course(samples: Samples) -> dict[str, object]:
+    rows = [[at, *_rounded(reading)] for at, reading in samples]
     zone = timezone.get_current_timezone_name()
     return {"range": LIVE, "columns": ["t", *FIGURES], "rows": rows, "zone": zone, "step": recorder.EVERY_S}
+
+
+def _points(samples: Samples) -> list[Point]:
+    """Return samples as points of steps that have no maxima."""
+    return [Point(int(at), 1, reading, {}) for at, reading in samples]
+
+
+def _samples(pooler: Pooler, name: str | None) -> Samples:
+    return rollup.time_series(recorder.recent(pooler.pk), name)
 
 
 def events_of(subject: UUID) -> list[Event]:
@@ -153,17 +211,6 @@ def events_of(subject: UUID) -> list[Event]:
     ][:EVENTS_SHOWN]
 
 
-def chosen_range(request: HttpRequest) -> str:
-    """Return the range that `?range=` names; live figures for none, or an unknown one."""
-    name = request.GET.get("range", LIVE)
-    return name if name in RANGES else LIVE
-
-
-def choice(chosen: str, found: History, snapshot: ConsoleSnapshot) -> dict[str, object]:
-    """Return the context for the choice of a time range."""
-    return {"chosen": chosen, "choices": CHOICES, "history": found, "look_error": snapshot.error}
-
-
-def _rounded(figures: dict[str, float | None]) -> list[float | None]:
+def _rounded(figures: dict[str, float | None], names: Sequence[str] = FIGURES) -> list[float | None]:
     """Round to four decimals, more than a chart can show."""
-    return [None if figures[name] is None else round(figures[name] or 0, 4) for name in FIGURES]
+    return [None if (value := figures[name]) is None else round(value, 4) for name in names]

@@ -2,15 +2,22 @@
 
 import { color } from "./charts_colors.js";
 
+const NEAR = 6; // px: a pointer that moved less was not dragged
+
 /** Listen to the pointer, the keys and the buttons of a chart; the plugin for zooming listens to the mouse itself. */
 export function listen(owner) {
   const { canvas, stack, root } = owner;
   root.querySelector("[data-undo-zoom]").addEventListener("click", () => stack.undoZoom());
   root.querySelector("[data-save-image]").addEventListener("click", () => save(owner));
   canvas.addEventListener("dblclick", () => stack.undoZoom());
-  canvas.addEventListener("pointermove", (event) => stack.point(owner.timeAt(event.offsetX)));
+  canvas.addEventListener("pointermove", (event) => hover(owner, event));
   canvas.addEventListener("pointerleave", () => stack.point(null));
-  canvas.addEventListener("keydown", (event) => steer(stack, event));
+  canvas.addEventListener("blur", () => stack.point(null));
+  canvas.addEventListener("keydown", (event) => steer(owner, event));
+  canvas.addEventListener("pointerdown", ({ offsetX }) => {
+    owner.pressedAt = offsetX;
+  });
+  canvas.addEventListener("click", (event) => press(owner, event));
   for (const kind of ["down", "move", "up"]) canvas.addEventListener(`pointer${kind}`, (event) => asMouse(kind, event));
   canvas.addEventListener("pointercancel", () =>
     document.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape" })),
@@ -23,21 +30,46 @@ function asMouse(kind, event) {
   event.target.dispatchEvent(new MouseEvent(`mouse${kind}`, event));
 }
 
-/** The keyboard's way: arrows move the crosshair, + zooms to its surroundings, Escape undoes. */
-function steer(stack, event) {
+/** Point at the moment under the pointer, which shows where a click leads somewhere. */
+function hover(owner, { offsetX }) {
+  owner.canvas.style.cursor = owner.markAt(offsetX)?.url ? "pointer" : "";
+  owner.stack.point(owner.timeAt(offsetX), owner);
+}
+
+/** A click on a mark opens the page about it; the end of a drag is none. */
+function press(owner, { offsetX }) {
+  const url = Math.abs(offsetX - owner.pressedAt) < NEAR ? owner.markAt(offsetX)?.url : null;
+  if (url) window.location.assign(url);
+}
+
+/**
+ * The keyboard's way: arrows move the crosshair from row to row, Home and End to the first and the last, Page Up and
+ * Page Down by a tenth of what is seen; Enter opens what is marked there, + zooms to its surroundings, Escape undoes.
+ */
+function steer(owner, event) {
+  const { stack } = owner;
   const [from, to] = stack.zoom.range;
-  const step = (to - from) / 50;
-  const at = stack.cursor ?? from;
   const quarter = (to - from) / 4;
+  const tenth = owner.rowsAcross(0.1);
   const moves = {
-    ArrowLeft: () => stack.point(Math.max(from, at - step)),
-    ArrowRight: () => stack.point(Math.min(to, at + step)),
-    "+": () => stack.zoomInto([at - quarter, at + quarter]),
+    ArrowLeft: () => owner.move(-1),
+    ArrowRight: () => owner.move(1),
+    PageUp: () => owner.move(-tenth),
+    PageDown: () => owner.move(tenth),
+    Home: () => owner.move(-Infinity),
+    End: () => owner.move(Infinity),
+    Enter: () => follow(owner),
+    "+": () => stack.zoomInto([(stack.cursor ?? from) - quarter, (stack.cursor ?? from) + quarter]),
     Escape: () => stack.undoZoom(),
   };
   if (!(event.key in moves)) return;
   event.preventDefault();
   moves[event.key]();
+}
+
+function follow(owner) {
+  const marked = owner.marksAt(owner.stack.cursor).find(({ url }) => url);
+  if (marked) window.location.assign(marked.url);
 }
 
 /** Show in a chart's tools whether there is a zoom to undo. */

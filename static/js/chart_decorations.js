@@ -1,6 +1,10 @@
 /** What is drawn beside a chart's lines: by itself, as an annotation plugin doubles the time that a sample takes. */
 
+import { placed } from "./chart_marks.js";
 import { color } from "./charts_colors.js";
+
+const FONT = "11px sans-serif";
+const COLORS = { size: "--chart-2", normal: "--chart-6", revision: "--chart-7", event: "--chart-4", run: "--chart-5" };
 
 /** The time not reached yet, shaded, and marked moments, named in charts with `marksNamed`. */
 export function decorations(owner) {
@@ -11,7 +15,8 @@ export function decorations(owner) {
       if (shaded && reached < zoom.end) shade(ctx, chartArea, scales.x, reached);
     },
     afterDatasetsDraw({ ctx, chartArea, scales }) {
-      for (const mark of owner.stack.marks) drawMark(ctx, chartArea, scales.x.getPixelForValue(mark.t), owner, mark);
+      const { shown } = owner.marks;
+      if (shown.length) drawMarks(ctx, chartArea, scales.x, owner, shown);
     },
   };
 }
@@ -24,22 +29,22 @@ function shade(ctx, { left, right, top, bottom }, axis, reached) {
   ctx.restore();
 }
 
-/** An upright line, its name on the side with more room. */
-function drawMark(ctx, { left, right, top, bottom }, x, { marksNamed }, { label }) {
-  if (x < left || x > right) return;
-  const isLeft = x < (left + right) / 2;
+function drawMarks(ctx, area, axis, { marksNamed }, marks) {
   ctx.save();
-  Object.assign(ctx, {
-    strokeStyle: color("--chart-text"),
-    fillStyle: color("--chart-text"),
-    font: "11px sans-serif",
-  });
-  ctx.textAlign = isLeft ? "left" : "right";
+  ctx.font = FONT;
   ctx.setLineDash([1, 2]);
+  const widthOf = (text) => ctx.measureText(text).width;
+  for (const one of placed(marks, (t) => axis.getPixelForValue(t), widthOf, area)) drawMark(ctx, area, one, marksNamed);
+  ctx.restore();
+}
+
+/** An upright line, its name on the side with more room. */
+function drawMark(ctx, { top, bottom }, { mark, x, at, align, y }, isNamed) {
+  ctx.strokeStyle = ctx.fillStyle = color(COLORS[mark.kind] ?? "--chart-text");
   ctx.beginPath();
   ctx.moveTo(x, top);
   ctx.lineTo(x, bottom);
   ctx.stroke();
-  if (marksNamed) ctx.fillText(label, x + (isLeft ? 4 : -4), top + 9);
-  ctx.restore();
+  ctx.textAlign = align;
+  if (isNamed && at !== null) ctx.fillText(mark.label, at, top + 9 + y);
 }

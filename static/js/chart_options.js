@@ -41,7 +41,12 @@ export function configuration(owner, onZoom) {
           stacked: owner.stacked,
           grace: "5%",
           afterFit: (scale) => Object.assign(scale, { width: AXIS_WIDTH }),
-          ticks: { maxTicksLimit: 5, callback: tick, precision: owner.counts ? 0 : undefined },
+          ticks: {
+            maxTicksLimit: 5,
+            callback: tick,
+            precision: owner.counts ? 0 : undefined,
+            includeBounds: !owner.most,
+          },
         },
       },
     },

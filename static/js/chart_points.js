@@ -91,3 +91,17 @@ export function tallest(rows, [from, to], count, height) {
     seen.slice(edge(at), edge(at + 1)).reduce((best, row) => (height(row) > height(best) ? row : best)),
   );
 }
+
+/**
+ * The moment of the row that is `by` rows away from the one at `t` (null: from before the first, or behind the last), of
+ * those in a span; null where it has none. Rows without values only break lines, and count as none.
+ */
+export function moved(rows, [from, to], t, by) {
+  const seen = rows.filter((row) => row.t >= from && row.t <= to && Object.keys(row).length > 1);
+  if (!seen.length) return null;
+  const last = seen.length - 1;
+  const after = t === null ? (by > 0 ? 0 : seen.length) : firstAt(seen, t);
+  const isBetween = seen[after]?.t !== t;
+  const next = after + by - (by > 0 && isBetween ? 1 : 0);
+  return seen[Math.min(last, Math.max(0, next))].t;
+}

@@ -4,32 +4,35 @@
  */
 
 import { announceZoom, crosshair, listen } from "./chart_controls.js";
+import { Marks } from "./chart_marks.js";
 import { configuration, paintFrame, THINNED_FROM } from "./chart_options.js";
-import { nearest, Points, tallest } from "./chart_points.js";
+import { moved, nearest, Points, tallest } from "./chart_points.js";
+import { COUNTED, spoken } from "./chart_readout.js";
 import { Zoom } from "./chart_zoom.js";
 import { color, mixed, onTheme } from "./charts_colors.js";
 import { exact, rounded, seconds } from "./run_figures.js";
 
 const EDGE = { hidden: false, pointRadius: 0, borderWidth: 0 };
 const NEAR = "150px"; // of the window: a chart so near to it is drawn as if it were in sight
-const COUNTED = ["connections", "sessions", "clients", "servers"]; // no halves on their axes
 const DOT = 2.5; // px: the radius of a point between gaps
+const MARK_NEAR = 5; // px from a mark, where a pointer is at it
 const UNSEEN = 5000; // ms after which a chart out of sight is drawn again
 
 /**
  * Charts under one clock. `span` is the whole planned time in seconds; what lies beyond `reached` is shaded. A clock
- * of its own has a `start`, a `label` for the axis and the words for a `moment`. `viewed(zoom)`, if it is set, is told
- * of each view.
+ * of its own has a `start`, a `label` for the axis and the words for a `moment`; `step`: how many seconds each row stands
+ * for, 0 for a moment. `viewed(zoom)`, if it is set, is told of each view.
  */
 export class ChartStack {
-  constructor(span, { start = 0, label = seconds, moment = (t) => `${t} s` } = {}) {
-    Object.assign(this, { label, moment });
+  constructor(span, { start = 0, label = seconds, moment = (t) => `${t} s`, step = 0 } = {}) {
+    Object.assign(this, { label, moment, step });
     this.charts = [];
     this.zoom = new Zoom(start, span);
     this.reached = 0;
     this.shaded = true;
     this.cursor = null;
-    this.marks = []; // moments that all charts show: `{t, label}`
+    this.pointed = null; // the chart that the pointer or the keyboard is in
+    this.marks = new Marks(); // of all charts that have none of their own
     onTheme(() => this.repaint());
     this.sight = new IntersectionObserver((seen) => this.see(seen), { rootMargin: NEAR });
   }
@@ -99,10 +102,17 @@ export class ChartStack {
     this.viewed?.(this.zoom);
   }
 
-  /** Move the crosshair of all charts to a time, or away (null). */
-  point(t) {
-    this.cursor = t;
+  /** Move the crosshair of all charts to a time, or away (null); `chart` is the one that says what is there. */
+  point(t, chart = null) {
+    Object.assign(this, { cursor: t, pointed: chart });
     for (const chart of this.charts) chart.readOut();
+  }
+
+  /** Show or hide the series of a `group` in all charts. */
+  showGroup(group, isShown) {
+    for (const chart of this.charts)
+      for (const [index, one] of chart.series.entries()) if (one.group === group) chart.hide(index, !isShown);
+    this.draw();
   }
 
   repaint() {
@@ -114,13 +124,15 @@ export class ChartStack {
 /**
  * One chart. A series is `{label, color, unit, rows, value(row), band?(row) → [low, high], dashed?}`; with `shade`
  * (as "60%") its color is that much weaker, `optional` ones are named once they have a value but 0. In a `stacked`
- * chart areas lie on each other, all from the same rows, but for the lines of series that are `alone`. `marksNamed`:
- * the moments that all charts mark are named in this one. `most`: where the axis ends.
+ * chart areas lie on each other, all from the same rows, but for the lines of series that are `alone`. `quiet` ones are
+ * in no legend; `group`: with which others the page hides them. `marksNamed`: the marked moments are named in this chart;
+ * `marks`: its own. `most`: where the axis ends.
  */
 class TimeChart {
-  constructor(stack, root, title, series, { stacked = false, marksNamed = false, most }) {
+  constructor(stack, root, title, series, { stacked = false, marksNamed = false, marks = stack.marks, most }) {
     const counts = series.length > 0 && series.every(({ unit }) => COUNTED.includes(unit));
-    Object.assign(this, { stack, root, title, stacked, marksNamed, most, counts, series: [], legend: [], lines: [] });
+    Object.assign(this, { stack, root, title, stacked, marksNamed, marks, most, counts });
+    Object.assign(this, { series: [], legend: [], lines: [] });
     this.inSight = true; // until the browser says otherwise
     this.drawnAt = -UNSEEN;
     this.canvas = root.querySelector("canvas");
@@ -245,6 +257,50 @@ class TimeChart {
       const value = row ? one.value(row) : null;
       this.name(index, value, row ? this.stamped(value, one.unit, row.t) : "");
     }
+    this.say(cursor === null || this.stack.pointed !== this ? "" : this.wordsAt(cursor));
+  }
+
+  say(text) {
+    const place = this.root.querySelector("[data-readout]");
+    if (place && place.textContent !== text) place.textContent = text;
+  }
+
+  wordsAt(t) {
+    const seen = this.series.filter((_, index) => !this.isHidden(index));
+    const figures = seen.map((one) => ({ ...one, value: valueAt(one, t) }));
+    return spoken(this.stack.moment(this.rowAt(t)), figures, this.marksAt(t));
+  }
+
+  /** The moment of the row nearest to `t`. */
+  rowAt(t) {
+    return nearest(this.series[0]?.rows ?? [], t)?.t ?? t;
+  }
+
+  /** What is marked within the row at `t`; a pointer between rows is also at the mark that is close to it. */
+  marksAt(t) {
+    if (t === null) return [];
+    const row = this.rowAt(t);
+    const within = this.marks.within(row, this.stack.step);
+    const near = this.stack.step && t === row ? null : this.markAt(this.chart.scales.x.getPixelForValue(t));
+    return near && !within.includes(near) ? [...within, near] : within;
+  }
+
+  /** The mark at a place in px, if any. */
+  markAt(x) {
+    return this.marks.near(this.timeAt(x), this.timeAt(x + MARK_NEAR) - this.timeAt(x));
+  }
+
+  /** Move the cursor by so many rows. */
+  move(by) {
+    const t = moved(this.series[0]?.rows ?? [], this.stack.zoom.range, this.stack.cursor, by);
+    if (t !== null) this.stack.point(t, this);
+  }
+
+  /** How many rows a part of the view has, one at least. */
+  rowsAcross(part) {
+    const [from, to] = this.stack.zoom.range;
+    const seen = (this.series[0]?.rows ?? []).filter(({ t }) => t >= from && t <= to);
+    return Math.max(1, Math.round(seen.length * part));
   }
 
   /** A run that has ended is told by what it reached as a whole, not by its last interval. */
@@ -302,16 +358,23 @@ function lineOf(value, dataset) {
   return { points, dataset: { ...dataset, data: points.list } };
 }
 
+function valueAt({ rows, value }, t) {
+  const row = nearest(rows, t);
+  return row ? value(row) : null;
+}
+
 function buildLegend(owner) {
   const list = owner.root.querySelector("[data-legend]");
   list.replaceChildren();
   return owner.series.map((one, index) => {
+    if (one.quiet) return document.createElement("output");
     const button = document.createElement("button");
     const value = document.createElement("output");
     const key = document.createElement("i");
     key.style.background = mixed(one.color, one.shade ?? "100%");
     const title = gettext("Show or hide; the figure is the last one, or that at the cursor");
     Object.assign(button, { type: "button", className: "chart-key", title });
+    value.setAttribute("aria-live", "off"); // the line below the chart tells what is at the cursor
     button.append(key, ` ${one.label} `, value);
     button.setAttribute("aria-pressed", String(!owner.isHidden(index)));
     button.addEventListener("click", () => button.setAttribute("aria-pressed", String(owner.toggle(index))));

@@ -1,8 +1,10 @@
 /** What a pool or a pooler does: charts of what was recorded, or live from the figures that arrive each second. */
 
 import { Backoff } from "./backoff.js";
+import { listenToLayers, offerOwnZone } from "./chart_layers.js";
 import { rowsOf, withGaps } from "./chart_points.js";
 import { ChartStack } from "./charts.js";
+import { axisLabel, momentWords } from "./course_clock.js";
 import { exact, rounded, sized, waited } from "./run_figures.js";
 
 const WINDOW = 300; // s that the live charts show
@@ -11,10 +13,13 @@ const SPARE = 600; // s more, so that old rows go in pieces: without its first p
 const STILL_ONE_LINE = 25; // s: a look is recorded each ten, one may be missed
 const FIRST_WAIT = 1000; // ms, doubled with each failure
 const LONGEST_WAIT = 15000; // ms
+const COMPARED = 2; // lines of a chart that earlier windows are drawn of
+const PALE = { day: { shade: "45%" }, week: { shade: "45%", dashed: true } };
 const REFUSALS = 3; // in a row: the stream has no place (503), or something on the way lets none through
 
 const root = document.querySelector("[data-monitoring]");
 const course = JSON.parse(document.getElementById("course").textContent);
+const marks = JSON.parse(document.getElementById("marks")?.textContent ?? "[]");
 const isLive = course.range === "live";
 
 const line = (label, color, name, unit) => ({ label, color, name, unit });
@@ -53,25 +58,19 @@ const SERIES = {
 };
 
 const missed = isLive ? 2.5 : 1.5; // steps: an observation may be late, a minute is there or not
-const rows = withGaps(rowsOf(course), course.step * missed, course.step);
+const gapsShown = (table) => withGaps(rowsOf(table), course.step * missed, course.step);
+const rows = gapsShown(course);
 
-function clock(options) {
-  const format = new Intl.DateTimeFormat("en-GB", { timeZone: course.zone, hour12: false, ...options });
-  return (t) => format.format(new Date(t * 1000));
-}
-
-const HOURS = { hour: "2-digit", minute: "2-digit" };
-const LABELS = {
-  live: clock({ ...HOURS, second: "2-digit" }),
-  hour: clock(HOURS),
-  day: clock(HOURS),
-  week: clock({ weekday: "short", hour: "2-digit", minute: "2-digit" }),
-};
 const now = () => Date.now() / 1000;
 const span = isLive ? [now() - WINDOW, now()] : [course.begins, course.ends];
-const moment = clock({ weekday: "short", ...HOURS, second: "2-digit" });
-const stack = new ChartStack(span[1], { start: span[0], label: LABELS[course.range], moment });
+const clock = {
+  label: axisLabel(course.zone, span[1] - span[0]),
+  moment: momentWords(course.zone, isLive ? 1 : course.step),
+};
+const stack = new ChartStack(span[1], { start: span[0], step: isLive ? 0 : course.step, ...clock });
 stack.shaded = false;
+stack.marks.push(...marks);
+const earlier = (course.compared ?? []).map((one) => ({ ...one, rows: gapsShown(one) }));
 
 /** A recorded point's band reaches from its average to its maximum; a live one is one value. */
 function series({ label, color, name, unit }) {
@@ -80,13 +79,30 @@ function series({ label, color, name, unit }) {
   return { label, color, unit, rows, value, ...(isLive ? {} : { band }) };
 }
 
+/** The same line in earlier windows: paler, without an entry in the legend. */
+function earlierSeries({ label, color, name, unit }) {
+  return earlier.map((one) => ({
+    label: interpolate(gettext("%(series)s, %(time)s"), { series: label, time: one.label }, true),
+    color,
+    unit,
+    rows: one.rows,
+    value: (row) => row[name] ?? null,
+    quiet: true,
+    group: one.name,
+    ...PALE[one.name],
+  }));
+}
+
 function build() {
   const charts = root.querySelector("[data-charts]");
   charts.hidden = !isLive && !rows.length;
   for (const element of charts.querySelectorAll("[data-chart]")) {
     const [title, ...lines] = SERIES[element.dataset.chart];
-    stack.add(element, title, lines.map(series));
+    const pale = lines.slice(0, COMPARED).flatMap(earlierSeries);
+    stack.add(element, title, [...lines.map(series), ...pale], { marksNamed: !stack.charts.length });
   }
+  listenToLayers(root, stack);
+  offerOwnZone(root);
   stack.draw();
 }
 
@@ -191,4 +207,5 @@ function tell(words, isLive) {
 }
 
 build();
+window.pooldeckCharts = stack;
 if (isLive) window.pooldeckFeed = new Feed(root.dataset.source);

@@ -50,7 +50,7 @@ OF_POOLER += ["revisions/", "revisions/1/", "revisions/1/rollback/", "console/po
 OF_PGPOOL = ["", "nodes/", "settings/"]
 OF_CLUSTER = ["databases/", "databases/new/", "databases/drop/?name=app"]
 OF_CLUSTER += ["roles/", "roles/new/", "roles/reset-password/?name=app"]
-OF_CLUSTER += ["nodes/", "nodes/new/", "insights/", "inbound-users/"]
+OF_CLUSTER += ["nodes/", "nodes/new/", "insights/", "monitoring/", "inbound-users/"]
 # Drawn by the template of a page above, with other words in it.
 ALIKE = ["/runs/new/?preset=worth", "/runs/new/?engine=sysbench", "/runs/new/?engine=jmeter"]
 ALIKE += ["/datasets/new/?engine=http", "/settings-profiles/propose/", "/playbooks/reconnect/"]

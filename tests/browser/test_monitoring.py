@@ -103,8 +103,8 @@ def test_history_is_there_without_javascript(
     page = visit(java_script_enabled=False)
     log_in(page, installation)
     page.goto(f"/pools/{demo['id']}/monitoring/?range=hour")
-    page.get_by_text("The same as a table").click()
-    expect(page.get_by_role("region", name="Figures over time").locator("tbody tr").first).to_be_visible()
+    page.get_by_text("Connections as a table").click()
+    expect(page.get_by_role("region", name="Connections over time").locator("tbody tr").first).to_be_visible()
 
 
 def test_thresholds_are_set_and_a_wrong_one_is_said_beside_its_field(page: Page) -> None:

@@ -2,6 +2,8 @@
 
 import json
 import uuid
+from datetime import UTC, datetime, timedelta
+from urllib.parse import urlencode
 
 import pytest
 from asgiref.sync import async_to_sync
@@ -41,7 +43,10 @@ def test_history_of_a_pgpool_has_null_for_what_nobody_counts(admin, pool):
 
 def test_an_unknown_range_is_refused_by_name(admin, pool):
     answer = admin.get(f"/api/v1/pools/{pool.pk}/history/?range=year")
-    assert (answer.status_code, answer.json()) == (400, {"range": ["'year' is not one of hour, day, week"]})
+    assert (answer.status_code, answer.json()) == (
+        400,
+        {"range": ["'year' is not one of quarter_hour, hour, six_hours, day, week"]},
+    )
 
 
 @pytest.mark.parametrize("noun", ["pools", "poolers"])
@@ -158,3 +163,27 @@ def test_following_asks_who_calls(pool, noun):
     assert async_to_sync(AsyncClient().get)(f"/api/v1/{noun}/{pool.pk}/live/").status_code == 401
     header = {"authorization": f"Bearer {ApiToken.objects.issue(person(), 'test', ['read'])}"}
     assert async_to_sync(AsyncClient().get)(f"/api/v1/{noun}/{uuid.uuid4()}/live/", headers=header).status_code == 404
+
+
+def test_history_of_any_window_is_answered_with_its_ends(admin, pool):
+    minute = a_minute(pool, 90, cl_active=3).minute
+    since = datetime.fromtimestamp(minute * 60, UTC)
+    query = urlencode({"since": since.isoformat(), "until": (since + timedelta(minutes=5)).isoformat()})
+    answer = admin.get(f"/api/v1/pools/{pool.pk}/history/?{query}").json()
+    assert (answer["range"], answer["step_s"], len(answer["points"])) == ("", 60, 1)
+    assert datetime.fromisoformat(answer["since"]) == since
+    assert datetime.fromisoformat(answer["until"]) == since + timedelta(minutes=5)
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("since=2026-03-05T16:00:00Z", "until"),
+        ("since=2026-03-05T16:00:00Z&until=2026-03-05T15:00:00Z", "until"),
+        ("since=2020-03-05T16:00:00Z&until=2026-03-05T15:00:00Z", "until"),
+        ("since=yesterday&until=2026-03-05T15:00:00Z", "since"),
+    ],
+)
+def test_a_window_that_no_chart_can_show_is_refused_by_its_field(admin, pool, query, field):
+    answer = admin.get(f"/api/v1/pools/{pool.pk}/history/?{query}")
+    assert (answer.status_code, list(answer.json())) == (400, [field])

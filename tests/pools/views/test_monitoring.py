@@ -3,13 +3,16 @@
 import json
 import re
 import uuid
+from datetime import datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 
+from pools.models import Revision, RevisionState
 from tests.callers import queries_of
 from tests.pages import page_of
 from tests.pools.monitoring.records import a_minute, an_event
-from tests.pools.records import a_pool, a_pooler
+from tests.pools.records import a_pool, a_pooler, an_entry
 
 
 def course_of(page: str) -> dict[str, object]:
@@ -19,7 +22,7 @@ def course_of(page: str) -> dict[str, object]:
     return course
 
 
-@pytest.mark.parametrize("range_", ["live", "hour", "day", "week"])
+@pytest.mark.parametrize("range_", ["live", "quarter_hour", "hour", "six_hours", "day", "week"])
 def test_each_range_of_a_pool_and_of_its_pooler_can_be_looked_at(staff, range_):
     pool = a_pool(name="web")
     a_minute(pool, 1, cl_active=4)
@@ -98,3 +101,116 @@ def test_a_page_costs_the_same_with_one_and_three_minutes_and_events(staff):
 
 def test_a_reader_may_look(reader):
     assert reader.get(f"/pools/{a_pool().pk}/monitoring/").status_code == 200
+
+
+def at_minute(minute: int, zone: str = "UTC") -> str:
+    return datetime.fromtimestamp(minute * 60, ZoneInfo(zone)).strftime("%Y-%m-%dT%H:%M")
+
+
+def test_an_address_with_both_ends_shows_these_hours_in_its_zone(staff):
+    pool = a_pool()
+    minute = a_minute(pool, 200, cl_active=4).minute
+    ends = {"since": at_minute(minute - 5, "Asia/Tokyo"), "until": at_minute(minute + 5, "Asia/Tokyo")}
+    page = page_of(staff.get(f"/pools/{pool.pk}/monitoring/", {**ends, "zone": "Asia/Tokyo"}))
+    course = course_of(page)
+    assert (course["range"], course["zone"], len(course["rows"])) == ("window", "Asia/Tokyo", 1)
+    assert (course["begins"], course["ends"]) == ((minute - 5) * 60, (minute + 5) * 60)
+    shown = at_minute(minute, "Asia/Tokyo").replace("T", " ")
+    assert re.search(rf'<th scope="row">\s*{shown}\s*</th>', page)
+
+
+def test_the_link_of_a_range_shows_the_same_hours_later(staff):
+    pool = a_pool()
+    a_minute(pool, 3, cl_active=4)
+    url = f"/pools/{pool.pk}/monitoring/"
+    answer = staff.get(f"{url}?range=six_hours&zone=Europe/Berlin")
+    again = staff.get(f"{url}?{answer.context['choice'].fixed_query}")
+    first, second = course_of(page_of(answer)), course_of(page_of(again))
+    assert {name: first[name] for name in ("begins", "ends", "zone", "step", "rows", "compared")} == {
+        name: second[name] for name in ("begins", "ends", "zone", "step", "rows", "compared")
+    }
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("since=2026-03-05T16:00&until=2026-03-05T15:00", "it has to be later than the beginning"),
+        ("since=2026-03-05T16:00", "This field is required."),
+        ("since=2020-03-05T16:00&until=2026-03-05T15:00", "a window may last 366 days at most"),
+        ("since=2026-03-29T02:30&until=2026-03-29T05:00&zone=Europe/Berlin", "couldn’t be interpreted"),
+        ("since=2026-03-05T15:00&until=2026-03-05T16:00&zone=Mars/Olympus", "unknown time zone Mars/Olympus"),
+        ("since=2026-03-05T15:00&until=2026-03-05T16:00&zone=../../etc/passwd", "unknown time zone"),
+        ("since=soon&until=2026-03-05T16:00", "Enter a valid date/time."),
+    ],
+)
+def test_a_window_that_can_not_be_read_says_why_beside_its_field(staff, query, text):
+    answer = staff.get(f"/pools/{a_pool().pk}/monitoring/?{query}")
+    assert answer.status_code == 422
+    assert text in page_of(answer)
+
+
+def test_the_same_hours_of_days_before_stand_beside_a_day_and_beside_longer_ones_those_of_a_week_before(staff):
+    pool = a_pool()
+    for days in (0, 1, 7):
+        a_minute(pool, 10 + days * 24 * 60, cl_active=days, sv_idle=5)
+    url = f"/pools/{pool.pk}/monitoring/"
+    course = course_of(page_of(staff.get(f"{url}?range=hour")))
+    day, week = course["compared"]
+    assert (day["name"], day["label"]) == ("day", "the day before")
+    assert (week["name"], week["label"]) == ("week", "the week before")
+    rows = [dict(zip(one["columns"], one["rows"][0], strict=True)) for one in (day, week)]
+    assert [row["cl_active"] for row in rows] == [1, 7]
+    assert {row["t"] for row in rows} == {course["rows"][0][0]}, "they stand at the time of the window that is shown"
+    assert "sv_idle" not in day["columns"]
+    for query, names in (("range=week", ["week"]), ("range=hour&compare=week", ["week"]), ("range=hour&compare=", [])):
+        compared = course_of(page_of(staff.get(f"{url}?{query}")))["compared"]
+        assert [one["name"] for one in compared] == names, query
+
+
+def test_days_before_that_have_no_figures_say_whether_they_are_kept(staff, settings):
+    settings.HISTORY_DAYS = 3
+    pool = a_pool()
+    a_minute(pool, 1)
+    page = page_of(staff.get(f"/pools/{pool.pk}/monitoring/?range=hour"))
+    assert "Nothing was recorded in the same hours of the day before." in page
+    assert "The same hours of the week before are no longer kept" in page
+
+
+def test_what_happened_is_marked_in_the_charts_and_listed_below(staff):
+    pool = a_pool(name="orders")
+    a_minute(pool, 1)
+    an_event(pool)
+    Revision.objects.draft(pool.pooler, {}, summary="orders: size 3 → 7").finish(RevisionState.APPLIED)
+    page = page_of(staff.get(f"/pools/{pool.pk}/monitoring/?range=hour"))
+    found = re.search(r'<script id="marks" type="application/json">(.*?)</script>', page, re.DOTALL)
+    assert found
+    assert [(mark["kind"], mark["label"]) for mark in json.loads(found[1])] == [
+        ("event", "clients waiting for a connection"),
+        ("size", "size 3 → 7"),
+    ]
+    assert f'href="/poolers/{pool.pooler_id}/revisions/1/"' in page
+    assert re.findall(r'data-mark-kind="(\w+)"', page) == ["event", "size"]
+
+
+def test_each_chart_has_a_table_and_its_csv(staff):
+    pool = a_pool(name="web")
+    a_minute(pool, 2, cl_active=4, queries_per_s=1.5, query_ms=None)
+    url = f"/pools/{pool.pk}/monitoring/?range=hour"
+    page = page_of(staff.get(url))
+    assert re.findall(r'data-table="(\w+)"', page) == ["connections", "rates", "times", "maxwait", "bytes"]
+    answer = staff.get(f"{url}&as=csv&chart=rates")
+    assert answer["Content-Type"] == "text/csv; charset=utf-8"
+    assert answer["Content-Disposition"] == 'attachment; filename="pooldeck-web-rates.csv"'
+    head, row = answer.content.decode().splitlines()
+    assert head == "from,queries_per_s,queries_per_s_max,transactions_per_s,transactions_per_s_max"
+    assert row.split(",")[1:] == ["1.5", "1.5", "0.0", "0.0"]
+    unknown = staff.get(f"{url}&as=csv&chart=x%0Ay")
+    assert unknown["Content-Disposition"] == 'attachment; filename="pooldeck-web-all.csv"'
+    assert len(unknown.content.decode().splitlines()[0].split(",")) == 27
+
+
+def test_an_entry_has_the_same_choices(staff):
+    entry = an_entry(pooler=a_pooler())
+    page = page_of(staff.get(f"/entries/{entry.pk}/monitoring/?range=day"))
+    assert course_of(page)["range"] == "day"
+    assert "15 min" in page
