@@ -11,7 +11,7 @@ from core.audit.tracking import ANNOUNCED
 from core.lib import polling
 from pools.console import commands
 from pools.console.commands import Target
-from pools.errors import ConsoleRefused, NotThere
+from pools.errors import ConsoleRefused, NotThere, PoolsError
 from pools.poolers.admin_commands import Controls
 from pools.poolers.pool_queue import PoolClient
 
@@ -33,18 +33,25 @@ def kill_client(pool: Target, number: str, connected_at: str, author: models.Mod
     `number` and `connected_at` are its id and connect_time in SHOW CLIENTS, where both still have to be the same.
     Raises `NotThere`, `ConsoleRefused`, `PoolerUnreachable`, `IllegalTransition`.
     """
-    with commands.controls_of(pool.pooler) as controls:
-        client = _found(controls, pool, number, connected_at)
-        about = {"user": client.user, "application": client.application, "address": client.address, "number": number}
-        with attempt(ACTION, subject_of(pool), connected_at=connected_at, **about):
-            logger.info("pool %s (%s): KILL_CLIENT %s by %s", pool.pk, pool, number, author)
-            if not controls.kill_client(client):
-                raise _gone(pool, number)
-            if not polling.poll(lambda: _is_gone(controls, pool, client), READ_BACK_S):
-                text = _("the console accepted KILL_CLIENT, but client %(number)s is still connected: check again")
-                raise ConsoleRefused(text % {"number": number})
+    try:
+        client = find(pool, number, connected_at)
+    except PoolsError:
+        with attempt(ACTION, subject_of(pool), number=number, connected_at=connected_at):
+            raise
+    logger.info("pool %s (%s): KILL_CLIENT %s by %s", pool.pk, pool, number, author)
+    with attempt(ACTION, subject_of(pool), **_about(client)), commands.controls_of(pool.pooler) as controls:
+        if not controls.kill_client(client):
+            raise _gone(pool, number)
+        if not polling.poll(lambda: _is_gone(controls, pool, client), READ_BACK_S):
+            text = _("the console accepted KILL_CLIENT, but client %(number)s is still connected: check again")
+            raise ConsoleRefused(text % {"number": number})
     text = _("Client %(number)s is disconnected from pool %(pool)s.")
     return text % {"number": number, "pool": pool}
+
+
+def _about(client: PoolClient) -> dict[str, str]:
+    identity = {"number": client.number, "connected_at": client.connected_at}
+    return identity | {"user": client.user, "application": client.application, "address": client.address}
 
 
 def _found(controls: Controls, pool: Target, number: str, connected_at: str) -> PoolClient:

@@ -6,7 +6,6 @@ of its process, and of the transaction or statement that whoever confirmed it wa
 """
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -107,14 +106,15 @@ def terminate(place: Place, confirmed: Confirmed) -> Ended:
 
     Raises `SessionGone`, `NotEnded`, `ClusterUnreachable`.
     """
-    with sessions.asking(place) as cursor:
-        session = _confirmed(cursor, confirmed, "transaction_start")
-        with _recorded(TERMINATE_ACTION, place, session):
-            _send(cursor, "pg_terminate_backend", "xact_start", session, session.transaction_start)
-            if _read_back(cursor, session, lambda after: after is None):
-                text = _("process %(pid)s was told to end and is still there: it may be within a long system call")
-                raise NotEnded(text % {"pid": session.pid})
-    return Ended(session.pid, True, _terminated(session))
+
+    def end(cursor: Cursor, session: Session) -> Ended:
+        _send(cursor, "pg_terminate_backend", "xact_start", session, session.transaction_start)
+        if _read_back(cursor, session, lambda after: after is None):
+            text = _("process %(pid)s was told to end and is still there: it may be within a long system call")
+            raise NotEnded(text % {"pid": session.pid})
+        return Ended(session.pid, True, _terminated(session))
+
+    return _recorded(TERMINATE_ACTION, place, confirmed, "transaction_start", end)
 
 
 def cancel(place: Place, confirmed: Confirmed) -> Ended:
@@ -122,18 +122,19 @@ def cancel(place: Place, confirmed: Confirmed) -> Ended:
 
     Raises `SessionGone`, `NotEnded`, `ClusterUnreachable`.
     """
-    with sessions.asking(place) as cursor:
-        session = _confirmed(cursor, confirmed, "statement_start")
-        if session.state != "active":
+
+    def end(cursor: Cursor, session: Session) -> Ended:
+        if not session.runs:
             text = _("no statement runs in process %(pid)s, which is %(state)s: terminate the session to end it")
             raise NotEnded(text % {"pid": session.pid, "state": session.state})
-        with _recorded(CANCEL_ACTION, place, session):
-            _send(cursor, "pg_cancel_backend", "query_start", session, session.statement_start)
-            after = _read_back(cursor, session, lambda after: not _still_runs(session, after))
-            if after and _still_runs(session, after):
-                text = _("process %(pid)s was told to cancel its statement, which still runs")
-                raise NotEnded(text % {"pid": session.pid})
-    return Ended(session.pid, after is None, _canceled(session, after))
+        _send(cursor, "pg_cancel_backend", "query_start", session, session.statement_start)
+        after = _read_back(cursor, session, lambda after: not _still_runs(session, after))
+        if _still_runs(session, after):
+            text = _("process %(pid)s was told to cancel its statement, which still runs")
+            raise NotEnded(text % {"pid": session.pid})
+        return Ended(session.pid, after is None, _canceled(session, after))
+
+    return _recorded(CANCEL_ACTION, place, confirmed, "statement_start", end)
 
 
 def _read(cursor: Cursor, pid: int, backend_start: datetime) -> Session | None:
@@ -178,9 +179,28 @@ def _still_runs(before: Session, after: Session | None) -> bool:
     return after is not None and after.state == "active" and after.statement_start == before.statement_start
 
 
-def _recorded(action: str, place: Place, session: Session) -> AbstractContextManager[None]:
-    """Record whose session it is and what ran there, without literals, before anything is sent."""
-    about = {
+def _recorded(
+    action: str, place: Place, confirmed: Confirmed, start: str, end: Callable[[Cursor, Session], Ended]
+) -> Ended:
+    """Record the act before anything is sent, and its outcome; one that is refused at once is recorded too."""
+    is_known = False
+    try:
+        with sessions.asking(place) as cursor:
+            session = _confirmed(cursor, confirmed, start)
+            is_known = True
+            with attempt(action, subject_of(place.cluster), **_about(place, session)):
+                return end(cursor, session)
+    except PoolsError:
+        if is_known:
+            raise
+        about = {"server": str(place), "pid": confirmed.pid, "backend_start": confirmed.backend_start}
+        with attempt(action, subject_of(place.cluster), **about):
+            raise
+
+
+def _about(place: Place, session: Session) -> dict[str, object]:
+    """Return whose session it is and what runs there, without literals."""
+    return {
         "server": str(place),
         "pid": session.pid,
         "backend_start": session.backend_start,
@@ -191,7 +211,6 @@ def _recorded(action: str, place: Place, session: Session) -> AbstractContextMan
         "transaction_start": session.transaction_start,
         "query": session.query,
     }
-    return attempt(action, subject_of(place.cluster), **about)
 
 
 def _gone(pid: int) -> SessionGone:

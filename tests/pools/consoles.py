@@ -23,6 +23,7 @@ class FakeControls:
     deaf: bool = False  # takes commands and does nothing
     done: list[str] = field(default_factory=list)
     reached: tuple[str, ...] = ()
+    client: PoolClient = CLIENT
 
     def condition(self, name: str) -> Condition:
         return Condition(self.paused, self.disabled)
@@ -53,7 +54,7 @@ class FakeControls:
         return Connections(clients=2, servers=1)
 
     def clients(self, name: str) -> list[PoolClient]:
-        return [] if "kill_client" in self.done and not self.deaf else [CLIENT]
+        return [] if "kill_client" in self.done and not self.deaf else [self.client]
 
     def kill_client(self, client: PoolClient) -> bool:
         self._do("kill_client")

@@ -6,6 +6,7 @@ consoles: a new one without an entry fails here.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -23,9 +24,10 @@ from pools.views import pool_verbs
 from tests.panel.access_matrix.addresses import address_of
 from tests.panel.access_matrix.cells import ROUTES, is_for_machines
 from tests.panel.access_matrix.conftest import Prepared
-from tests.pools.consoles import FakeControls
+from tests.pools.consoles import CLIENT, FakeControls
 
 OPERATIONS = {"pool.console", "entry.console", "pooler.attach"}
+KILLED = {"number": "2", "connected_at": "2026-01-31"}  # as the query of the page has it
 BODIES = {"pause": {"deadline_s": 1, "hold_s": 2}, "kill": {"hold_s": 0}}
 REFUSAL = "the console says no"
 WORD = "<str:word>"
@@ -38,7 +40,8 @@ def verbs_of_kinds() -> set[str]:
     """Each kind's commands on a pool, and on its own backends."""
     on_pools = {verb for driver in KINDS.values() for verb in driver.verbs}
     on_nodes = {f"{verb}_node" for driver in KINDS.values() if driver.node_admin for verb in node_admin.VERBS}
-    return on_pools | on_nodes
+    on_clients = {"kill_client" for driver in KINDS.values() if "kill" in driver.verbs}
+    return on_pools | on_nodes | on_clients
 
 
 def sendings() -> Iterator[tuple[Route, str, str]]:
@@ -46,6 +49,8 @@ def sendings() -> Iterator[tuple[Route, str, str]]:
     for route in ROUTES_OF_CONSOLES:
         if WORD in route.path:
             yield from ((route, route.path.replace(WORD, verb), verb) for verb in pool_verbs.VERBS)
+        elif route.path.endswith("/clients/<int:number>/kill/"):
+            yield route, route.path, "kill_client"
         else:
             last = route.path.rstrip("/").rpartition("/")[2].replace("-", "_")
             yield route, route.path, last if "node" in last or "api/" in route.path else f"{last}_node"
@@ -63,7 +68,7 @@ def consoles(outside: None, monkeypatch: pytest.MonkeyPatch) -> Callable[[PoolsE
         def opened(*_: object) -> Iterator[FakeControls]:
             if refusal:
                 raise refusal
-            yield FakeControls()
+            yield FakeControls(client=replace(CLIENT, **KILLED))
 
         def change(*_: object) -> None:
             if refusal:
@@ -81,7 +86,9 @@ def entries_of(path: str, verb: str, records: dict[str, Any], client: Client, he
     """The entries of one command: who, from where, what, of what and how it ended."""
     name = {"pools": "zqpool", "entries": "zqentry"}.get(path.removeprefix("api/v1/").partition("/")[0], "zqpgpool")
     body = {**BODIES.get(verb, {}), "confirm": name, "number": 2}
-    if verb not in BODIES:
+    if verb == "kill_client":
+        body = dict(KILLED)
+    elif verb not in BODIES:
         body = {"number": 2} if "node" in verb else {}
     elif verb == "pause":
         del body["confirm"], body["number"]

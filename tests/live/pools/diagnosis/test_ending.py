@@ -80,11 +80,17 @@ def test_a_transaction_that_is_another_by_now_is_left_alone(
 ) -> None:
     address = links_to("terminate", admin_client.get(f"/pools/{waiting.pk}/waiting/").content.decode())[0]
     start = START.findall(admin_client.get(address).content.decode())[0]
+    blocker_pid = address.split("/sessions/")[1].split("/")[0]
     blocker.commit()
     clients.wait_for(lambda: clients.waiting("locked") == 0)
     blocker.execute("SELECT 'another transaction'")
     answer = admin_client.post(address, {"start": start})
-    assert (answer.status_code, acts("cluster.terminate_session")) == (409, [])
+    assert answer.status_code == 409
+    outcomes = [outcome for outcome, _change in acts("cluster.terminate_session")]
+    assert outcomes == [
+        "asked for",
+        f"failed: process {blocker_pid} does something else by now: nothing was sent, look at it again",
+    ]
     assert "does something else by now: nothing was sent" in answer.content.decode()
     assert blocker.execute("SELECT 1").fetchone() == (1,)
 
