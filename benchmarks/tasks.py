@@ -11,7 +11,7 @@ from benchmarks.results import retention
 from benchmarks.runs.distributed import coordinator
 from benchmarks.runs.execution import reaper, runner
 from benchmarks.runs.submission import dispatch, in_flight
-from benchmarks.schedules import due
+from benchmarks.schedules import due, notices, regressions, weekly
 
 
 @shared_task
@@ -38,6 +38,14 @@ def advance_experiments() -> None:
 def start_due_schedules() -> None:
     """Start what schedules repeat now."""
     due.start_due()
+
+
+@shared_task(expires=30)
+def notify_of_nights() -> None:
+    """Queue notices of what nights and the last week showed, and send those that are due."""
+    regressions.judge_ended_nights()
+    weekly.queue_due()
+    notices.send_due()
 
 
 @shared_task(expires=3600)

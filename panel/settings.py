@@ -309,6 +309,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 5.0,
         "options": {"expires": 5},
     },
+    "notify-of-nights": {"task": "benchmarks.tasks.notify_of_nights", "schedule": 30.0, "options": {"expires": 30}},
     "ask-generators": {"task": "benchmarks.tasks.ask_generators", "schedule": 180.0, "options": {"expires": 180}},
     "forget-old-runs": {"task": "benchmarks.tasks.forget_old_runs", "schedule": 3600.0, "options": {"expires": 3600}},
     "send-audit-trail": {"task": "pools.tasks.send_audit_trail", "schedule": 5.0, "options": {"expires": 5}},

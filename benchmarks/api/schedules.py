@@ -21,7 +21,16 @@ from core.accounts.permissions import person
 from core.lib.known_fields import KnownFields
 from core.rest.visible import VisibleField
 
-TERMS = ("name", "cron", "time_zone", "pair", "repeat", "starting_deadline_minutes")
+TERMS = (
+    "name",
+    "cron",
+    "time_zone",
+    "pair",
+    "repeat",
+    "starting_deadline_minutes",
+    "notify_on_change",
+    "weekly_summary",
+)
 START = "7c6b5a49-3827-4615-8f4e-3d2c1b0a9f8f"
 
 
@@ -39,6 +48,11 @@ class ScheduleSerializer(KnownFields, serializers.ModelSerializer[Schedule]):
     starting_deadline_minutes = serializers.IntegerField(
         default=USUAL_DEADLINE, help_text=_("Minutes after its time until which it may begin; then it is missed")
     )
+    notify_on_change = serializers.BooleanField(
+        default=True,
+        help_text=_("A message over each channel when a night shows a change for the worse"),
+    )
+    weekly_summary = serializers.BooleanField(default=True, help_text=_("Whether it is in the weekly summary"))
     author = serializers.CharField(
         source="author.username",
         default=None,
@@ -76,6 +90,8 @@ class ScheduleSerializer(KnownFields, serializers.ModelSerializer[Schedule]):
         "pair": True,
         "repeat": 3,
         "starting_deadline_minutes": 60,
+        "notify_on_change": True,
+        "weekly_summary": True,
         "author": "ada",
         "due_at": "2026-03-03T01:15:00Z",
         "paused_at": None,

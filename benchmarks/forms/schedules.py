@@ -18,6 +18,7 @@ from benchmarks.schedules.store import MOST_MINUTES, NAME_CHARACTERS, Terms
 from core.lib.errors import DomainError
 
 AT_NIGHT = time(2, 15)  # neither a full hour, when others' jobs begin, nor within the hour that clocks leave out
+MESSAGES = ("notify_on_change", "weekly_summary")
 
 
 def _zones() -> list[tuple[str, str]]:
@@ -89,12 +90,24 @@ class ScheduleForm(TimesForm):
         initial=USUAL_DEADLINE,
         help_text=_("Minutes after its time until which it may begin; after them it is missed."),
     )
-    field_order = ("name", *TimesForm.base_fields, "pair", "repeat", "starting_deadline_minutes")
+    notify_on_change = forms.BooleanField(
+        label=_("Tell of a change for the worse"),
+        required=False,
+        initial=True,
+        help_text=_("One message over each channel when a night shows that a level has fallen."),
+    )
+    weekly_summary = forms.BooleanField(
+        label=_("In the weekly summary"),
+        required=False,
+        initial=True,
+        help_text=_("On Monday morning: what ran and was missed, the levels, and what changed."),
+    )
+    field_order = ("name", *TimesForm.base_fields, "pair", "repeat", "starting_deadline_minutes", *MESSAGES)
 
     def __init__(self, *args: Any, of_run: bool, may_pair: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not of_run:
-            del self.fields["repeat"]
+            del self.fields["repeat"], self.fields["notify_on_change"]
         if not may_pair:
             del self.fields["pair"]
 
@@ -108,6 +121,8 @@ class ScheduleForm(TimesForm):
             pair=chosen.get("pair", False),
             repeat=chosen.get("repeat", 1),
             starting_deadline_minutes=chosen["starting_deadline_minutes"],
+            notify_on_change=chosen.get("notify_on_change", True),
+            weekly_summary=chosen["weekly_summary"],
         )
 
     def add_refusal(self, error: DomainError) -> None:
@@ -120,6 +135,6 @@ class ScheduleForm(TimesForm):
 def initial_of(schedule: Schedule) -> dict[str, object]:
     """Return the values of the form for a saved schedule."""
     rhythm, at, weekday = cron.read(schedule.cron)
-    names = ("name", "time_zone", "pair", "repeat", "starting_deadline_minutes")
+    names = ("name", "time_zone", "pair", "repeat", "starting_deadline_minutes", *MESSAGES)
     when = {"rhythm": rhythm.value, "at": at or AT_NIGHT, "weekday": weekday, "cron": schedule.cron}
     return {name: getattr(schedule, name) for name in names} | when

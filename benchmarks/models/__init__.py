@@ -18,6 +18,7 @@ from benchmarks.models.profiles import AppliedProfile, SettingsProfile
 from benchmarks.models.run_states import ACTIVE, FINAL, Gate, Purpose, Status, Validity
 from benchmarks.models.runs import Run
 from benchmarks.models.samples import LatencyHistogram, Observation, ObservationKind, PoolSample, Sample
+from benchmarks.models.schedule_notices import NoticeKind, ScheduleNotice
 from benchmarks.models.schedules import Schedule, ScheduledStart, StartState
 from benchmarks.models.scripts import Script, ScriptVersion
 from benchmarks.models.tags import Tag
@@ -36,6 +37,7 @@ __all__ = [
     "Generator",
     "Holder",
     "LatencyHistogram",
+    "NoticeKind",
     "Observation",
     "ObservationKind",
     "Phase",
@@ -47,6 +49,7 @@ __all__ = [
     "RunOutput",
     "Sample",
     "Schedule",
+    "ScheduleNotice",
     "ScheduledStart",
     "Script",
     "ScriptVersion",

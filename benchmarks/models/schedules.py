@@ -45,6 +45,8 @@ class Schedule(models.Model):
     cron = models.CharField(max_length=100)
     time_zone = models.CharField(max_length=64)
     starting_deadline_minutes = models.PositiveIntegerField(default=USUAL_DEADLINE)
+    notify_on_change = models.BooleanField(default=True, db_default=True)  # of a level that changes for the worse
+    weekly_summary = models.BooleanField(default=True, db_default=True)  # it is in the weekly summary
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     paused_at = models.DateTimeField(null=True)
@@ -130,12 +132,20 @@ class ScheduledStart(ChoiceLabels):
     state = models.CharField(max_length=10, choices=StartState.choices, default=StartState.CLAIMED)
     reason = models.TextField(default="")
     claimed_at = models.DateTimeField()
+    judged_at = models.DateTimeField(null=True)  # when its figures were looked at for a change
     run = models.ForeignKey(Run, null=True, on_delete=models.SET_NULL, related_name="scheduled_starts")
     experiment = models.ForeignKey(Experiment, null=True, on_delete=models.SET_NULL, related_name="scheduled_starts")
 
     class Meta:
         ordering = ["-due_at"]
         constraints = [models.UniqueConstraint(fields=["schedule", "due_at"], name="one_start_of_a_due_time")]
+        indexes = [
+            models.Index(
+                fields=["due_at"],
+                condition=Q(judged_at=None, state="started", run__isnull=False),
+                name="starts_to_judge",
+            )
+        ]
 
     def __str__(self) -> str:
         return gettext("start of %(schedule)s at %(time)s") % {

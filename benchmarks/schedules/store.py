@@ -30,6 +30,8 @@ class Terms:
     pair: bool = False
     repeat: int = 1
     starting_deadline_minutes: int = USUAL_DEADLINE
+    notify_on_change: bool = True
+    weekly_summary: bool = True
 
 
 def create(repeated: Run | Experiment, terms: Terms, author: User) -> Schedule:
@@ -55,6 +57,7 @@ def _save(schedule: Schedule, terms: Terms, author: User) -> Schedule:
     schedule.name, schedule.cron, schedule.time_zone = terms.name.strip(), line, terms.time_zone
     schedule.pair, schedule.repeat = terms.pair, terms.repeat
     schedule.starting_deadline_minutes = terms.starting_deadline_minutes
+    schedule.notify_on_change, schedule.weekly_summary = terms.notify_on_change, terms.weekly_summary
     schedule.author, schedule.consented_by, schedule.consented_at = author, None, None
     if schedule.paused_at is None:
         (schedule.due_at,) = cron.upcoming(line, schedule.time_zone, now, 1)

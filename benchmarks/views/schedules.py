@@ -20,6 +20,7 @@ from core.accounts.permissions import person
 from core.lib.errors import DomainError
 from core.lib.long_lists import LongList
 from core.lib.query_params import id_of
+from pools.monitoring import channels
 
 PAGE_SIZE = 25
 NEXT_TIMES = 5
@@ -67,6 +68,7 @@ def schedule_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
         "upcoming": [] if schedule.paused_at else _upcoming(schedule),
         "page": page,
         "rows": [(start, cron.shown(start.due_at, schedule.time_zone)) for start in page],
+        "channels": channels.configured(),
     }
     return render(request, "benchmarks/schedule_detail.html", context)
 

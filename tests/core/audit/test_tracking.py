@@ -42,6 +42,7 @@ NOT_ACTS = {
     "benchmarks.PoolSample": "figures",
     "benchmarks.RunOutput": "output of programs",
     "benchmarks.Sample": "figures",
+    "benchmarks.ScheduleNotice": "notices of schedules, which a worker sends",
     "benchmarks.ScheduledStart": "due times; the schedule and what it starts are recorded",
     "benchmarks.Tag": "words at runs; the request that sets them is recorded",
 }
