@@ -25,6 +25,7 @@ from pools.api import pooler_settings
 from pools.api.applications import PoolerApplicationAction
 from pools.api.entries import EntryActions
 from pools.api.filters import PoolerFilter
+from pools.api.log import PoolerLogAction
 from pools.api.pasted_poolers import WatchActions
 from pools.api.pool_access import AccessActions
 from pools.api.pooler_files import FileActions
@@ -54,6 +55,7 @@ class PoolerViewSet(
     AccessActions,
     TakeOverActions,
     FileActions,
+    PoolerLogAction,
     PoolerWaitingAction,
     PoolerApplicationAction,
     ModelViewSet[Pooler],
@@ -75,6 +77,7 @@ class PoolerViewSet(
         "config": "pooler.view",
         "waiting": "pooler.view",
         "apps": "pooler.view",
+        "log": "pooler.view",
         "show": "pooler.view",
         "apply": "pooler.apply",
         "rollback": "pooler.apply",

@@ -176,6 +176,18 @@ class HostConnection(ABC):
             raise HostRefused(_("%(path)s can't be listed: %(reason)s") % {"path": folder, "reason": found.words})
         return [_file_facts(record) for record in found.stdout.split(b"\0") if record]
 
+    def tail(self, path: str, most_bytes: int) -> bytes | None:
+        """Read the end of a log, and of the one that a rotation put aside; None where there is none.
+
+        Raises `HostRefused`.
+        """
+        found = self.script("tail.sh", path, str(most_bytes))
+        if found.exit_code == ABSENT:
+            return None
+        if found.exit_code:
+            raise HostRefused(_("%(path)s can't be read: %(reason)s") % {"path": path, "reason": found.words})
+        return found.stdout[-most_bytes:]
+
     def follow(self, path: str) -> AbstractContextManager[Iterator[bytes]]:
         """Give the lines that are added to a file from now on, also after it was rotated."""
         return self.lines(["tail", "-n", "0", "-F", path])

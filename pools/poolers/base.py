@@ -23,6 +23,7 @@ from pools.poolers.console_sample import ConsoleSample, FoundEntry, LiveTable, P
 from pools.poolers.features import Features
 from pools.poolers.nodes import NodeAdmin
 from pools.poolers.pool_queue import PoolClient, PoolQueue
+from pools.poolers.pooler_log import LogEnd
 from pools.poolers.process_plan import ProcessPlan
 from pools.poolers.server_connections import HeldServers
 from pools.poolers.session import Session
@@ -118,6 +119,8 @@ class Driver(ABC):
     compared_views = ""  # its console's names of what the first apply of a take-over must not change
     counts_entries = False  # its console counts clients and servers of each database that clients can name
     clients_setting = ""  # its manual's name of the most clients that it lets in; empty where `most_clients` tells none
+    has_log = False  # the panel reads its log, by `read_log`
+    read_log: Callable[[Pooler, str], LogEnd] | None = None  # from its host; `str` is the path of its main file
     one_core_program = ""  # the name of its program, where each of its processes uses one core at most
     process_plan: Callable[[Pooler, int], ProcessPlan] | None = None  # None where it can't share its port
 

@@ -24,6 +24,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "session-features": _made_by("modes", "session_features"),
     "events": _made_by("events", "events"),
     "metrics": _made_by("events", "metrics"),
+    "log-messages": _made_by("logs", "messages"),
     "scripts": _made_by("commands", "scripts"),
     "client-commands": _made_by("commands", "client"),
     "management-commands": _made_by("commands", "management"),

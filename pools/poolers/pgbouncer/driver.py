@@ -27,6 +27,7 @@ from pools.poolers.pgbouncer import (
     global_settings,
     kept_consoles,
     layout,
+    log_reading,
     login_messages,
     manual_edits,
     operators_config,
@@ -95,6 +96,7 @@ class PgBouncer(Driver):
     compared_views = "SHOW DATABASES, SHOW CONFIG, SHOW USERS"
     features = FEATURES
     clients_setting, managed_section = "max_client_conn", "pgbouncer"
+    has_log, read_log = True, staticmethod(log_reading.read)
 
     @property
     def restart_hint(self) -> str:

@@ -49,7 +49,7 @@ def _stopped_processes(pooler: Pooler, found: Sequence[Process]) -> Iterator[Pro
     # These end because fewer processes are desired.
     surplus = set(sharing.names_of(pooler)[max(0, pooler.desired_processes - 1) :])
     for path in _mains(pooler, found):
-        own = {} if path.name in names else _settings(pooler, path)
+        own = {} if path.name in names else settings_of(pooler, path)
         if own.get("so_reuseport") != "1" or own.get("listen_port") != str(pooler.port):
             continue
         yield {
@@ -97,7 +97,7 @@ def _folder(pooler: Pooler, found: Sequence[Process]) -> PurePosixPath | None:
     return None
 
 
-def _settings(pooler: Pooler, path: PurePosixPath) -> Mapping[str, str]:
+def settings_of(pooler: Pooler, path: PurePosixPath) -> Mapping[str, str]:
     """Return the settings of a main file with all that it includes; empty where it can't be read."""
 
     def load(included: str) -> str:

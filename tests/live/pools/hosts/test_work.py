@@ -15,7 +15,7 @@ from panel.quickstart import account
 from panel.quickstart.servers import PgBouncerServer
 from pools.errors import ApplyFailed, HostUnreachable
 from pools.hosts import keys, ssh
-from pools.hosts.base import HostConnection, UnsafeFolder
+from pools.hosts.base import HostConnection, HostRefused, UnsafeFolder
 from pools.hosts.free_space import DiskFull
 from pools.inventory import hosts
 from pools.models import Host
@@ -155,6 +155,18 @@ def test_other_files_and_folders_are_read(connection: HostConnection, folder: Pa
     assert (found["pgbouncer.ini"].size, found["pgbouncer.ini"].is_file) == (4, True)
     assert not found["link.ini"].is_file
     assert connection.list_folder(f"{folder}/nowhere") == []
+
+
+def test_the_end_of_a_log_is_read_over_a_rotation(connection: HostConnection, folder: Path) -> None:
+    log = folder / "pgbouncer.log"
+    assert connection.tail(str(log), 100) is None
+    write(log, b"0123456789")
+    assert connection.tail(str(log), 4) == b"6789"
+    log.rename(folder / "pgbouncer.log.1")
+    write(log, b"ab")
+    assert connection.tail(str(log), 6) == b"6789ab"
+    with pytest.raises(HostRefused, match="it is not a regular file"):
+        connection.tail(str(folder), 6)
 
 
 def test_a_log_is_followed_and_nothing_stays_behind(connection: HostConnection, folder: Path) -> None:

@@ -1,0 +1,95 @@
+"""Reads the end of a pooler's log, counts what it tells, and filters its lines."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from pools.models import Pooler
+from pools.poolers import KINDS
+from pools.poolers.pooler_log import About, KnownMessage, LogEnd, LogLine, LogUnreadable
+
+SAME_MOMENT_CHARACTERS = 19  # of the time of a line: to the second
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What the lines have to have; empty for all. Words are looked for in any case."""
+
+    level: str = ""
+    words: str = ""
+    database: str = ""
+    user: str = ""
+    reason: str = ""
+
+    def let_through(self, line: LogLine) -> bool:
+        """Tell whether a line has all of it."""
+        return (
+            self.level in ("", line.level)
+            and self.words.lower() in line.text.lower()
+            and self.database in ("", line.database)
+            and self.user in ("", line.user)
+            and self.reason in ("", line.known.reason if line.known else "")
+        )
+
+
+@dataclass(frozen=True)
+class Reason:
+    """How often a known message stands in the log, and when it did last; `detail` is what it names."""
+
+    known: KnownMessage
+    detail: str
+    count: int
+    last_at: str
+
+
+@dataclass(frozen=True)
+class SqlState:
+    """How often a SQLSTATE was reported."""
+
+    code: str
+    count: int
+
+
+def read(pooler: Pooler) -> LogEnd:
+    """Read the end of a pooler's log. Raises `LogUnreadable`, `HostUnreachable`."""
+    driver = KINDS[pooler.kind]
+    if driver.read_log is None:
+        raise LogUnreadable(_("the panel reads no log of %(kind)s") % {"kind": pooler.get_kind_display()})
+    return driver.read_log(pooler, driver.main_path(pooler))
+
+
+def of_lines(lines: Sequence[LogLine]) -> list[Reason]:
+    """Return the known messages, the most frequent first; routine ones come last."""
+    counts: Counter[tuple[str, str]] = Counter()
+    last: dict[tuple[str, str], LogLine] = {}
+    for line in _once(lines):
+        if line.known:
+            key = (line.known.reason, line.detail)
+            counts[key] += 1
+            last[key] = line
+    found = [
+        Reason(line.known, detail, counts[reason, detail], line.at)
+        for (reason, detail), line in last.items()
+        if line.known
+    ]
+    return sorted(found, key=lambda one: (one.known.about == About.ROUTINE, -one.count, one.known.reason, one.detail))
+
+
+def by_sqlstate(lines: Iterable[LogLine]) -> list[SqlState]:
+    """Return how often each SQLSTATE was reported, the most frequent first."""
+    counts = Counter(line.sqlstate for line in lines if line.sqlstate)
+    return [SqlState(code, count) for code, count in counts.most_common()]
+
+
+def _once(lines: Sequence[LogLine]) -> Iterator[LogLine]:
+    """Yield the lines, one for what PgBouncer tells twice: as an error to the client, and as why it closes."""
+    reported: set[tuple[int, str, str, str, str]] = set()
+    for line in lines:
+        reason = line.known.reason if line.known else ""
+        key = (line.pid, line.socket, line.address, reason, line.at[:SAME_MOMENT_CHARACTERS])
+        if line.socket and reason and key in reported:
+            continue
+        reported.add(key)
+        yield line

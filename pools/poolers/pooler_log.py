@@ -1,0 +1,70 @@
+"""The log of a pooler: its lines, and what its messages mean."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from django.utils.functional import Promise
+
+from pools.errors import PoolsError
+
+LEVELS = ("NOISE", "DEBUG", "LOG", "INFO", "WARNING", "ERROR", "FATAL")
+
+
+class LogUnreadable(PoolsError):
+    """The log of a pooler can't be read from here; the text says why, and where it is."""
+
+    status = 502
+
+
+class About(StrEnum):
+    """What a message is about: whom one asks."""
+
+    LOGIN = "login"
+    LIMIT = "limit"
+    SERVER = "server"
+    CLIENT = "client"
+    CONFIGURATION = "configuration"
+    ROUTINE = "routine"
+
+
+@dataclass(frozen=True)
+class KnownMessage:
+    """A message that the program is known to write; `reason` is its name in lists and in the API.
+
+    `setting`: the one whose form mends it; with `adds`, by adding what the first group of the pattern has found.
+
+    """
+
+    reason: str
+    pattern: "re.Pattern[str]"
+    about: About
+    meaning: str | Promise
+    setting: str = ""
+    adds: bool = False
+
+
+@dataclass(frozen=True)
+class LogLine:
+    """A line. `socket` tells the connection apart while it lasts; database, user and address are empty for none."""
+
+    at: str
+    pid: int
+    level: str
+    text: str
+    database: str = ""
+    user: str = ""
+    address: str = ""
+    socket: str = ""
+    known: KnownMessage | None = None
+    detail: str = ""  # what the message names, such as the startup parameter
+    sqlstate: str = ""  # what the client, or PgBouncer as the server's client, got with it; empty where unknown
+
+
+@dataclass(frozen=True)
+class LogEnd:
+    """The last lines of the logs of a pooler's processes, the newest last, and the files that they were read from."""
+
+    lines: Sequence[LogLine]
+    paths: Sequence[str]
