@@ -228,16 +228,17 @@ def _shared_snapshot(pooler: Pooler, before: ConsoleSnapshot) -> ConsoleSnapshot
     """Poll the console, or take the answer of another process; without Redis each process polls."""
     key = f"{pooler.pk}:{pooler.version}"
     try:
-        is_first, shared = redis_store.claim_or_read(f"asked:{key}", POLLING_S, f"look:{key}")
+        is_first, polled_at = redis_store.claim_or_read(f"asked:{key}", POLLING_S, f"at:{key}")
         if not is_first:
             return _shared_answer(pooler, key)
-        if shared and shared["at"] != before.at:
-            before = _decoded(shared) or before
+        if polled_at != before.at:  # another process polled it last
+            before = _decoded(redis_store.read(f"look:{key}")) or before
     except SharingDown:
         return _ask(pooler, before)
     fresh = _ask(pooler, before)
     queues = _queues_of(fresh)
     kept: dict[str, object] = {
+        f"at:{key}": fresh.at,
         f"look:{key}": _encoded(fresh),
         f"queues:{key}": vars(queues) | {"waiting": {name: vars(one) for name, one in queues.waiting.items()}},
     }

@@ -10,7 +10,7 @@ import os
 import select
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from threading import Condition, Thread
@@ -93,10 +93,10 @@ os.register_at_fork(after_in_child=_shelf.__init__)  # type: ignore[misc]  # a c
 
 
 @contextmanager
-def lent(pooler: Pooler) -> Iterator[Console]:
+def lent(pooler: Pooler, opener: Callable[[Pooler], Console] = process_search.any_of) -> Iterator[Console]:
     """Lend the console that is kept of a pooler, else a new one, and keep it afterwards. Raises `PoolerUnreachable`."""
     kept = _usable(pooler, _shelf.take(_key(pooler)))
-    with _kept_afterwards(pooler, kept or _KeptConsole(process_search.any_of(pooler))) as opened:
+    with _kept_afterwards(pooler, kept or _KeptConsole(opener(pooler))) as opened:
         yield opened
 
 

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from pools.errors import ConsoleRefused
 from pools.models import Pooler
 from pools.poolers.console_sample import ConsoleSample, Counters, PoolFigures, ProcessFigures
-from pools.poolers.pgbouncer import console, kept_consoles, process_sums, processes
+from pools.poolers.pgbouncer import console, kept_consoles, process_search, process_sums, processes
 
 Row = Mapping[str, object]
 OWN = "pgbouncer"  # the console itself, which it lists among the databases
@@ -34,7 +34,7 @@ COUNTERS = {
 def sample(pooler: Pooler) -> ConsoleSample:
     """Poll the console of each process, without its own pool. Raises `PoolerUnreachable`."""
     if not pooler.shares_its_port:
-        with kept_consoles.lent(pooler) as connection:
+        with kept_consoles.lent(pooler, _opened) as connection:
             return _sample(_shown(connection))
     with processes.known(pooler) as (found, missing):
         answers = [_shown(one.console) for one in found]
@@ -43,6 +43,15 @@ def sample(pooler: Pooler) -> ConsoleSample:
         process_sums.figures_of(one.name, one.pid, own["pools"]) for one, own in zip(found, answers, strict=True)
     ] + [ProcessFigures(name, error=why) for name, why in missing.items()]
     return _sample(rows, sorted(each, key=attrgetter("name")))
+
+
+def _opened(pooler: Pooler) -> console.Console:
+    """Open a console for a poll. Raises `PoolerUnreachable`.
+
+    Once a check knows the pooler, only checks look whether a silent one has further processes at its port: to go
+    through all processes of the host costs more than a poll.
+    """
+    return console.open(pooler) if pooler.server_version else process_search.any_of(pooler)
 
 
 def _sample(shown: dict[str, list[dict[str, object]]], each: Sequence[ProcessFigures] = ()) -> ConsoleSample:

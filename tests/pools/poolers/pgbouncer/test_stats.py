@@ -1,5 +1,11 @@
 """Figures of SHOW tables by database, also of consoles that list a row for each of its users."""
 
+import pytest
+
+from panel.quickstart.ports import free_port
+from pools.errors import PoolerUnreachable
+from pools.models import Pooler
+from pools.poolers import local_process
 from pools.poolers.console_sample import Counters, PoolFigures
 from pools.poolers.pgbouncer import console, stats
 
@@ -30,3 +36,16 @@ def test_its_connections_are_too_and_its_wait_is_the_longest() -> None:
 def test_what_is_no_table_of_the_console_has_no_word_of_show() -> None:
     """The page of the console shows the rows of a poll by these words."""
     assert not set(stats.WHOLE) & set(console.WORDS)
+
+
+@pytest.mark.parametrize(("version", "searches"), [("PgBouncer 1.18.0", 0), ("", 1)])
+def test_a_poll_of_a_silent_pooler_that_a_check_knows_searches_no_processes(
+    monkeypatch: pytest.MonkeyPatch, version: str, searches: int
+) -> None:
+    """To go through the processes of the host took longer than the polls of several consoles that answer."""
+    searched: list[Pooler] = []
+    monkeypatch.setattr(local_process, "pids", lambda pooler, _name: searched.append(pooler) or ())
+    pooler = Pooler(name="gone", host="127.0.0.1", port=free_port(), admin_user="admin", server_version=version)
+    with pytest.raises(PoolerUnreachable):
+        stats.sample(pooler)
+    assert len(searched) == searches
