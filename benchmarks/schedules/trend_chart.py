@@ -14,6 +14,7 @@ WIDTH, HEIGHT = 640, 190
 LEFT, RIGHT, TOP, BASE = 64, 630, 12, 160
 MARGIN = 0.08  # of the range, beyond the outermost figure
 TICKS = 4  # at most, at round values
+LISTED = 90  # nights in the table; the chart has all of them, each with its figure
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A chart with its sentences and its table, the latest night first."""
+    """A chart with its sentences and its table, the latest night first; `unlisted` ones are in the chart alone."""
 
     trend: Trend
     dots: tuple[Dot, ...]
@@ -52,6 +53,7 @@ class Drawing:
     sentences: tuple[tuple[str, bool], ...]
     spread: str
     rows: tuple[Row, ...]
+    unlisted: int
     first: str
     last: str
     width: int = WIDTH
@@ -77,7 +79,7 @@ def draw(trend: Trend, zone: str) -> Drawing:
     begun = {change.night.start.pk: sentence(trend, change, zone) for change in trend.changes}
     rows = [
         Row(night, time, figure(trend, value), dot.is_outside, begun.get(night.start.pk, ""))
-        for night, time, value, dot in zip(trend.nights, times, values, dots, strict=True)
+        for night, time, value, dot in list(zip(trend.nights, times, values, dots, strict=True))[-LISTED:]
     ]
     return Drawing(
         trend=trend,
@@ -91,6 +93,7 @@ def draw(trend: Trend, zone: str) -> Drawing:
         sentences=tuple((begun[change.night.start.pk], change.is_worse) for change in reversed(trend.changes)),
         spread=spread(trend),
         rows=tuple(reversed(rows)),
+        unlisted=len(values) - len(rows),
         first=times[0],
         last=times[-1],
     )

@@ -157,3 +157,14 @@ def test_a_page_of_one_night_says_what_it_needs(client: Any, admin_user: Any) ->
     client.force_login(admin_user)
     schedule = a_schedule()
     assert "A trend needs two nights" in page_of(client.get(f"/schedules/{schedule.pk}/trend/"))
+
+
+def test_the_table_has_the_latest_nights_and_the_chart_all(client: Any, admin_user: Any) -> None:
+    schedule = a_schedule()
+    for at in range(trend_chart.LISTED + 2):
+        a_night(schedule, at, 1000 + at % 3, 10)
+    drawing = trend_chart.draw(trends.of(schedule).trends[0], "UTC")
+    assert (len(drawing.dots), len(drawing.rows), drawing.unlisted) == (trend_chart.LISTED + 2, trend_chart.LISTED, 2)
+    assert drawing.rows[0].time == drawing.last
+    client.force_login(admin_user)
+    assert "2 older nights are in the chart alone" in page_of(client.get(f"/schedules/{schedule.pk}/trend/"))
