@@ -58,7 +58,7 @@ def main() -> None:
                 _authenticate(postgres, auth)
                 for name, server in _endpoints(postgres, poolers, pgpool, auth):
                     if isinstance(server, PgBouncerServer):
-                        _configure(server, postgres, auth)
+                        configure(server, postgres, auth)
                     rounds.setdefault((auth, name), []).append(_measure(postgres, server, asked.seconds))
     _show(rounds)
 
@@ -118,7 +118,7 @@ def _authenticate(postgres: PostgresServer, auth: str) -> None:
         session.execute(b"SELECT pg_reload_conf()")
 
 
-def _configure(pooler: PgBouncerServer, postgres: PostgresServer, auth: str) -> None:
+def configure(pooler: PgBouncerServer, postgres: PostgresServer, auth: str) -> None:
     """A transaction pool of the role, whose secret is kept as `auth` says; restarted, so that no key is left over."""
     with postgres.connect() as session:
         row = session.execute(f"SELECT rolpassword FROM pg_authid WHERE rolname = '{ROLE}'".encode()).fetchone()
