@@ -91,7 +91,7 @@ class StatementSerializer(serializers.Serializer[Statement]):
         return statement.text if self.context["is_admin"] else None
 
 
-class StepSerializer(serializers.Serializer[Step]):
+class SetUpStepSerializer(serializers.Serializer[Step]):
     """A line to get pg_stat_statements, and where it goes."""
 
     where = serializers.CharField()
@@ -112,7 +112,7 @@ class TopStatementsSerializer(serializers.Serializer[TopStatements]):
     of_all = serializers.IntegerField(help_text=_("How many statements are counted"))
     statements = StatementSerializer(many=True)
     lacks = serializers.CharField(allow_blank=True)
-    steps = StepSerializer(many=True)
+    steps = SetUpStepSerializer(many=True)
     note = serializers.CharField(allow_blank=True)
 
     example: dict[str, object] = {

@@ -20,6 +20,7 @@ NO_PAGE = {"healthz-live", "healthz-ready", "metrics", "api-schema", "api-docs",
 NO_PAGE |= {"pooler-node-attach", "pooler-node-detach", "help", "help-page"}
 WORDS = {"source": "pool", "word": "pools", "name": "zqgenerator", "setting": "auth_hba_file", "kind": "html"}
 OTHER_WORDS = {
+    "session-end": {"pid": 4242, "word": "terminate"},
     "team-of": {"kind": "cluster"},
     "pool-verb": {"word": "pause"},
     "entry-verb": {"word": "pause"},
@@ -30,7 +31,7 @@ OTHER_WORDS = {
 }
 OTHER_KEYS = {"pooler-nodes": "pgpool", "advice-apply": "experiment", "script-tried": "dry_run"}
 OTHER_KEYS |= {"mfa_edit_webauthn": "passkey", "mfa_remove_webauthn": "passkey"}
-OTHER_KEYS |= {"team-of": "cluster"}
+OTHER_KEYS |= {"team-of": "cluster", "session-end": "cluster"}
 OTHER_KEYS |= {"pooler-fetches": "pulled", "pooler-fetch-example": "pulled"}
 OTHER_KEYS |= {"sign-on-unlink": "linked"}
 QUERIES = {
@@ -42,6 +43,7 @@ QUERIES = {
     "pool-further": "?pooler={pooler}",
     "cluster-database-edit": "?name=zqdatabase",
     "cluster-role-edit": "?name=zqrole",
+    "session-end": "?started=2026-01-31T12:00:00Z",
 }
 FORMS = (
     "-create",
