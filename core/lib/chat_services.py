@@ -111,6 +111,7 @@ def send(url: str, message: Message) -> None:
     plugin = _plugin_of(url)
     judged_requests.confine(sys.modules[type(plugin).__module__])
     text = {"title": message.title, "body": message.body, "notify_type": str(message.urgency), "body_format": "text"}
+    text["overflow"] = "split"  # what is too long for a service is several messages there, else it would be refused
     with judged_requests.noted() as answers:
         try:
             is_sent = plugin.notify(**text)

@@ -126,6 +126,20 @@ def test_a_message_arrives(service: Service, urgency: Urgency) -> None:
     assert all(part in body.decode() for part in ('"topic": "dba"', "A <title>", "one\\ntwo & three"))
 
 
+def test_a_message_that_is_too_long_for_a_service_arrives_in_parts(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"ntfys://{service.place}/dba"
+    plugin = type(chat_services._plugin_of(url))
+    monkeypatch.setattr(plugin, "body_maxlen", 100)
+    monkeypatch.setattr(plugin, "request_rate_per_sec", 0)
+    chat_services.send(url, Message("t", "first " + "x" * 150 + " last"))
+    parts = [body.decode() for _path, _host, body in service.got]
+    assert len(parts) >= 2
+    assert "first" in parts[0]
+    assert "last" in parts[-1]
+
+
 @pytest.mark.parametrize(
     ("status", "text", "reason"),
     [
