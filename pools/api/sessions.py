@@ -15,7 +15,7 @@ from core.lib.known_fields import KnownFields
 from pools.clusters import topology
 from pools.clusters.topology import Place
 from pools.diagnosis import ending
-from pools.diagnosis.ending import Confirmed, Ended
+from pools.diagnosis.ending import ConfirmedSession, EndedSession
 from pools.models import Cluster
 
 
@@ -59,7 +59,7 @@ class CanceledStatementSerializer(SessionKeySerializer):
     }
 
 
-class EndedSerializer(serializers.Serializer[Ended]):
+class EndedSerializer(serializers.Serializer[EndedSession]):
     """What became of the session, read back from the server."""
 
     pid = serializers.IntegerField()
@@ -90,9 +90,13 @@ class SessionActions(GenericViewSet[Cluster]):
         asked = TerminatedSessionSerializer(data=request.data)
         return self._ended(asked, "transaction_start", ending.terminate)
 
-    def _ended(self, asked: SessionKeySerializer, start: str, end: Callable[[Place, Confirmed], Ended]) -> Response:
+    def _ended(
+        self, asked: SessionKeySerializer, start: str, end: Callable[[Place, ConfirmedSession], EndedSession]
+    ) -> Response:
         cluster = self.get_object()
         asked.is_valid(raise_exception=True)
         values: dict[str, Any] = asked.validated_data
-        confirmed = Confirmed(values["pid"], values["backend_start"], values.get(start), checks_start=start in values)
+        confirmed = ConfirmedSession(
+            values["pid"], values["backend_start"], values.get(start), checks_start=start in values
+        )
         return Response(EndedSerializer(end(topology.chosen(cluster, values["node"]), confirmed)).data)

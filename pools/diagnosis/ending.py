@@ -65,7 +65,7 @@ class NotEnded(PoolsError):
 
 
 @dataclass(frozen=True)
-class Confirmed:
+class ConfirmedSession:
     """The session that somebody confirmed: its process, and the start of its transaction or statement.
 
     Without `checks_start` only the process has to be the same; a `start` of None is that of a session that had none.
@@ -78,7 +78,7 @@ class Confirmed:
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedSession:
     """What became of the session: whether it is `gone`, and a sentence for people."""
 
     pid: int
@@ -101,29 +101,29 @@ def refusal(session: Session) -> str:
     return KEPT[session.kept] % {"pid": session.pid, "role": session.role, "kind": session.backend_type}
 
 
-def terminate(place: Place, confirmed: Confirmed) -> Ended:
+def terminate(place: Place, confirmed: ConfirmedSession) -> EndedSession:
     """End the session, whose transaction is rolled back, and wait until it is gone.
 
     Raises `SessionGone`, `NotEnded`, `ClusterUnreachable`.
     """
 
-    def end(cursor: Cursor, session: Session) -> Ended:
+    def end(cursor: Cursor, session: Session) -> EndedSession:
         _send(cursor, "pg_terminate_backend", "xact_start", session, session.transaction_start)
         if _read_back(cursor, session, lambda after: after is None):
             text = _("process %(pid)s was told to end and is still there: it may be within a long system call")
             raise NotEnded(text % {"pid": session.pid})
-        return Ended(session.pid, True, _terminated(session))
+        return EndedSession(session.pid, True, _terminated(session))
 
     return _recorded(TERMINATE_ACTION, place, confirmed, "transaction_start", end)
 
 
-def cancel(place: Place, confirmed: Confirmed) -> Ended:
+def cancel(place: Place, confirmed: ConfirmedSession) -> EndedSession:
     """Cancel the statement that the session runs, and wait until it has ended.
 
     Raises `SessionGone`, `NotEnded`, `ClusterUnreachable`.
     """
 
-    def end(cursor: Cursor, session: Session) -> Ended:
+    def end(cursor: Cursor, session: Session) -> EndedSession:
         if not session.runs:
             text = _("no statement runs in process %(pid)s, which is %(state)s: terminate the session to end it")
             raise NotEnded(text % {"pid": session.pid, "state": session.state})
@@ -132,7 +132,7 @@ def cancel(place: Place, confirmed: Confirmed) -> Ended:
         if _still_runs(session, after):
             text = _("process %(pid)s was told to cancel its statement, which still runs")
             raise NotEnded(text % {"pid": session.pid})
-        return Ended(session.pid, after is None, _canceled(session, after))
+        return EndedSession(session.pid, after is None, _canceled(session, after))
 
     return _recorded(CANCEL_ACTION, place, confirmed, "statement_start", end)
 
@@ -143,7 +143,7 @@ def _read(cursor: Cursor, pid: int, backend_start: datetime) -> Session | None:
     return sessions.session_of(row) if row else None
 
 
-def _confirmed(cursor: Cursor, confirmed: Confirmed, start: str) -> Session:
+def _confirmed(cursor: Cursor, confirmed: ConfirmedSession, start: str) -> Session:
     if pausing.is_paused():
         raise IllegalTransition(pausing.PAUSED)
     session = _read(cursor, confirmed.pid, confirmed.backend_start)
@@ -180,8 +180,8 @@ def _still_runs(before: Session, after: Session | None) -> bool:
 
 
 def _recorded(
-    action: str, place: Place, confirmed: Confirmed, start: str, end: Callable[[Cursor, Session], Ended]
-) -> Ended:
+    action: str, place: Place, confirmed: ConfirmedSession, start: str, end: Callable[[Cursor, Session], EndedSession]
+) -> EndedSession:
     """Record the act before anything is sent, and its outcome; one that is refused at once is recorded too."""
     is_known = False
     try:

@@ -24,7 +24,7 @@ from pools.clusters.topology import Place
 from pools.console import client_end
 from pools.console.commands import Target
 from pools.diagnosis import ending, shared
-from pools.diagnosis.ending import Confirmed, Ended
+from pools.diagnosis.ending import ConfirmedSession, EndedSession
 from pools.diagnosis.sessions import Session
 from pools.errors import NotThere, PoolsError
 from pools.models import Cluster, Entry, Pool
@@ -36,7 +36,7 @@ PAGES_OF = ("/pools/", "/entries/", "/poolers/", "/clusters/")
 class Ending:
     """A way to end something of a session; `start` names what has to be the same as on the page that was confirmed."""
 
-    act: Callable[[Place, Confirmed], Ended]
+    act: Callable[[Place, ConfirmedSession], EndedSession]
     label: str | Promise
     question: str | Promise
     start: Callable[[Session], datetime | None]
@@ -118,9 +118,9 @@ def _place(request: HttpRequest, cluster: Cluster) -> Place:
         raise Http404(str(error)) from error
 
 
-def _confirmed(request: HttpRequest, pid: int, started: datetime) -> Confirmed:
+def _confirmed(request: HttpRequest, pid: int, started: datetime) -> ConfirmedSession:
     start = request.POST.get("start")
-    return Confirmed(pid, started, parse_datetime(start or ""), checks_start=start is not None)
+    return ConfirmedSession(pid, started, parse_datetime(start or ""), checks_start=start is not None)
 
 
 def _as_it_is(place: Place, pid: int, started: datetime, way: Ending) -> dict[str, object]:
@@ -176,11 +176,11 @@ def _client_page(request: HttpRequest, target: Target, number: int, page: str) -
     status = 200
     if request.method == "POST":
         try:
-            told = client_end.kill_client(target, str(number), connected_at, person(request.user))
+            message = client_end.kill_client(target, str(number), connected_at, person(request.user))
         except PoolsError as error:
             context["refused"], status = str(error), error.status
         else:
-            messages.success(request, told)
+            messages.success(request, message)
             return redirect(back)
     try:
         client = client_end.find(target, str(number), connected_at)

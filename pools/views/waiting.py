@@ -18,7 +18,7 @@ QUEUE_SHOWN = 10
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownDiagnosis:
     """A diagnosis with what its reader may end: sessions, and clients on the page `kill_page`, empty where none."""
 
     target: Target
@@ -27,7 +27,7 @@ class Shown:
     kill_page: str
 
     @classmethod
-    def to(cls, access: Access, target: Target, diagnosis: Diagnosis) -> "Shown":
+    def to(cls, access: Access, target: Target, diagnosis: Diagnosis) -> "ShownDiagnosis":
         """Return it for a reader."""
         noun = "pool" if isinstance(target, Pool) else "entry"
         may_end = diagnosis.place is not None and access.may("cluster.end_session", diagnosis.place.cluster)
@@ -66,12 +66,12 @@ def pooler_waiting(request: HttpRequest, pk: UUID) -> HttpResponse:
     context: dict[str, object] = {"pooler": pooler, "queue_shown": QUEUE_SHOWN, "is_of_pooler": True}
     try:
         found = shared.of_pooler(access, pooler)
-        context["found"] = [Shown.to(access, target, diagnosis) for target, diagnosis in found]
+        context["found"] = [ShownDiagnosis.to(access, target, diagnosis) for target, diagnosis in found]
     except PoolerUnreachable as error:
         context["unreachable"] = str(error)
     return render(request, "pools/pooler_waiting.html", context)
 
 
-def _shown(request: HttpRequest, target: Target) -> Shown:
+def _shown(request: HttpRequest, target: Target) -> ShownDiagnosis:
     access = Access.of(request)
-    return Shown.to(access, target, shared.read_by(access, target))
+    return ShownDiagnosis.to(access, target, shared.read_by(access, target))

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from pools.api import sessions
-from pools.diagnosis.ending import Confirmed, Ended, NotEnded, SessionGone
+from pools.diagnosis.ending import ConfirmedSession, EndedSession, NotEnded, SessionGone
 from tests.callers import anonymous, bearer
 from tests.pools.records import a_cluster
 
@@ -23,7 +23,7 @@ def sent(monkeypatch):
 
     def end(place, confirmed):
         found.append((str(place), confirmed))
-        return Ended(confirmed.pid, True, "Process 4242 is gone.")
+        return EndedSession(confirmed.pid, True, "Process 4242 is gone.")
 
     for name in VERBS.values():
         monkeypatch.setattr(sessions.ending, name, end)
@@ -39,7 +39,7 @@ def test_it_answers_what_was_read_back(sent, verb):
     cluster = a_cluster()
     answer = bearer("apply").post(url_of(cluster, verb), BODY)
     assert (answer.status_code, answer.json()) == (200, {"pid": 4242, "gone": True, "detail": "Process 4242 is gone."})
-    assert sent == [(f"{cluster.host}:{cluster.port}", Confirmed(4242, STARTED))]
+    assert sent == [(f"{cluster.host}:{cluster.port}", ConfirmedSession(4242, STARTED))]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_it_answers_what_was_read_back(sent, verb):
 @pytest.mark.parametrize(("given", "start"), [(BODY["backend_start"], STARTED), (None, None)])
 def test_the_start_that_was_looked_at_is_compared(sent, verb, field, given, start):
     bearer("apply").post(url_of(a_cluster(), verb), BODY | {field: given})
-    assert [confirmed for _place, confirmed in sent] == [Confirmed(4242, STARTED, start, checks_start=True)]
+    assert [confirmed for _place, confirmed in sent] == [ConfirmedSession(4242, STARTED, start, checks_start=True)]
 
 
 @pytest.mark.parametrize(("error", "status"), [(NotEnded("another"), 409), (SessionGone("has ended"), 404)])

@@ -12,7 +12,7 @@ from django.urls import reverse
 from core.audit.connections import RecordingConnection
 from pools.console import client_end
 from pools.diagnosis import diagnosis, ending
-from pools.diagnosis.ending import Ended, NotEnded, SessionGone
+from pools.diagnosis.ending import EndedSession, NotEnded, SessionGone
 from pools.models import PoolerState
 from pools.poolers.pgbouncer.driver import PgBouncer
 from pools.views import endings
@@ -35,7 +35,7 @@ def sent(monkeypatch):
 
     def end(place, confirmed):
         found.append(confirmed)
-        return Ended(confirmed.pid, True, "Process 4242 is gone, and its transaction is rolled back.")
+        return EndedSession(confirmed.pid, True, "Process 4242 is gone, and its transaction is rolled back.")
 
     monkeypatch.setattr(ending, "find", lambda place, pid, started: BLOCKER)
     monkeypatch.setitem(endings.ENDINGS, "terminate", replace(endings.ENDINGS["terminate"], act=end))
@@ -59,7 +59,7 @@ def test_what_was_confirmed_is_sent_and_told_where_one_came_from(staff, sent):
     assert [str(one) for one in answer.context["messages"]] == [
         "Process 4242 is gone, and its transaction is rolled back."
     ]
-    assert sent == [ending.Confirmed(4242, STARTED, BEGAN, checks_start=True)]
+    assert sent == [ending.ConfirmedSession(4242, STARTED, BEGAN, checks_start=True)]
 
 
 @pytest.mark.parametrize(("error", "status"), [(NotEnded("it is another"), 409), (SessionGone("it has ended"), 404)])

@@ -14,7 +14,7 @@ from panel.quickstart.servers import PostgresServer
 from pools.clusters.topology import Place
 from pools.console import client_end
 from pools.diagnosis import ending
-from pools.diagnosis.ending import Confirmed, NotEnded, SessionGone
+from pools.diagnosis.ending import ConfirmedSession, NotEnded, SessionGone
 from pools.errors import ConsoleRefused, NotThere
 from pools.models import Cluster, Pool
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE
@@ -133,12 +133,12 @@ def service(cluster: Cluster, prepared: PostgresServer) -> Iterator[Cluster]:
         session.execute(f"DROP ROLE {SERVICE}")
 
 
-def confirmed(session: "psycopg.Connection[tuple[object, ...]]") -> Confirmed:
+def confirmed(session: "psycopg.Connection[tuple[object, ...]]") -> ConfirmedSession:
     query = "SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
     row = session.execute(query).fetchone()
     assert row
     assert isinstance(row[0], datetime)
-    return Confirmed(session.info.backend_pid, row[0])
+    return ConfirmedSession(session.info.backend_pid, row[0])
 
 
 def test_superusers_and_others_than_clients_are_refused(service: Cluster, prepared: PostgresServer) -> None:
@@ -152,7 +152,7 @@ def test_superusers_and_others_than_clients_are_refused(service: Cluster, prepar
         pid, started = kinds.fetchone() or (0, None)
         assert isinstance(started, datetime)
         with pytest.raises(NotEnded, match="is a checkpointer of the server"):
-            ending.terminate(place, Confirmed(pid, started))
+            ending.terminate(place, ConfirmedSession(pid, started))
         superuser.execute(f"REVOKE pg_signal_backend FROM {SERVICE}")
         with (
             psycopg.connect(**login, autocommit=True) as client,
@@ -168,7 +168,7 @@ def test_a_pid_alone_and_the_panels_own_session_are_refused(cluster: Cluster, pr
     with prepared.connect() as session:
         known = confirmed(session)
         with pytest.raises(SessionGone):
-            ending.terminate(Place(cluster), Confirmed(known.pid, known.backend_start.replace(year=2001)))
+            ending.terminate(Place(cluster), ConfirmedSession(known.pid, known.backend_start.replace(year=2001)))
         session.execute("SET application_name = 'pooldeck-reaper'")
         with pytest.raises(NotEnded, match="is a session of the panel itself"):
             ending.terminate(Place(cluster), known)
