@@ -37,6 +37,7 @@ PLACES = {
     "cluster-apps": "reference/monitoring.md#applications",
     "session-end": "how-to/end-a-blocker.md",
     "cluster-monitoring": "reference/monitoring.md#charts",
+    "channel-": "how-to/webhooks-and-mail.md",
     "approval-": "how-to/second-person.md",
     "cluster-approvals": "how-to/second-person.md",
     "shelf-": "reference/managed-api.md#clusters-that-a-command-of-yours-creates",

@@ -185,11 +185,11 @@ def test_the_command_rotates_and_tells_what_is_left(secrets, settings, capsys) -
     settings.POOLDECK_KEYS = [NEW, OLD]
     with pytest.raises(SystemExit):
         call_command("rotate_keys", status=True)
-    assert f"key 2 ({fingerprint(OLD)}): 13 secrets; keep it: run rotate_keys" in capsys.readouterr().out
+    assert f"key 2 ({fingerprint(OLD)}): 14 secrets; keep it: run rotate_keys" in capsys.readouterr().out
     call_command("rotate_keys")
     assert capsys.readouterr().out.splitlines() == [
-        "encrypted again: 13 secrets",
-        f"key 1 ({fingerprint(NEW)}): 13 secrets; it encrypts",
+        "encrypted again: 14 secrets",
+        f"key 1 ({fingerprint(NEW)}): 14 secrets; it encrypts",
         f"key 2 ({fingerprint(OLD)}): 0 secrets; it can be removed, here and on every other host",
     ]
     call_command("rotate_keys", status=True)
@@ -200,7 +200,7 @@ def test_a_lost_key_is_given_up_only_where_told(secrets, settings, capsys) -> No
     settings.POOLDECK_KEYS = [NEW]
     with pytest.raises(SystemExit):
         call_command("rotate_keys", status=True)
-    assert "no key: 11 secrets" in capsys.readouterr().out
+    assert "no key: 12 secrets" in capsys.readouterr().out
     call_command("rotate_keys", forget_lost=True)
     known_keys.check_at_start()
     assert [one.fingerprint for one in KnownKey.objects.all()] == [fingerprint(NEW)]
