@@ -186,9 +186,11 @@ NOT_HELD = {
     "pools/inventory/applied_pools.py:remove": "calls pools.remove, which is held back",
     "pools/inventory/creations.py:deletes": "a question",
     "pools/inventory/hosts.py:remove": "a host belongs to no cluster, and goes only once no pooler needs it",
+    "pools/inventory/notification_channels.py:remove": "where notices go, which changes no server",
     "pools/inventory/pooler_settings.py:remove_file": "one given file, which a rollback brings back",
     "pools/inventory/pooler_settings_validation.py:removes": "a question",
     "pools/console/commands.py:kill": "checks what was typed, then calls _kill, which is held back",
+    "pools/console/client_end.py:kill_client": "one client that others wait for, which can't wait itself",
     "pools/deployment/attempt.py:delete_removed": "a worker's, after the removal was asked for",
     "pools/deployment/attempt.py:roll_back_pending": "a worker's, which puts back what was live",
 }
