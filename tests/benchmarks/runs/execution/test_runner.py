@@ -45,7 +45,7 @@ def recorded_after_its_time(exit_code: int | None) -> None:
     for stream in ("stdout", "stderr"):
         events.put(StreamEnd(stream))
     load: Any = SimpleNamespace(events=events, exit_code=lambda: exit_code)
-    recorder: Any = SimpleNamespace(heartbeat=bool, cancel_requested=bool, run=Run(options=the_options()))
+    recorder: Any = SimpleNamespace(heartbeat=bool, cancel_requested=bool, run=Run(options=the_options()), samples=[])
     runner._record_until_end(load, recorder, deadline=0.0)
 
 
