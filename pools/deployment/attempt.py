@@ -22,7 +22,7 @@ from core.installation import pausing
 from pools.deployment import retries
 from pools.errors import LockLost
 from pools.models import Pool, Pooler, PoolerState, PoolSet, PoolState, Revision, RevisionState, WaitingSetting
-from pools.poolers.base import ClusterBusy, Route
+from pools.poolers.faults import ClusterBusy, Route
 from pools.poolers.session import Draft, Session
 
 logger = logging.getLogger(__name__)

@@ -28,7 +28,8 @@ from pools.errors import ClusterUnreachable, PoolsError
 from pools.hosts.base import UnsafeFolder
 from pools.models import REFUSED_STATES, Cluster, ClusterStatus, NodeRole, Pool, Pooler
 from pools.poolers import direct_login, driver
-from pools.poolers.base import READ_BY_POOLERS, ClusterBusy
+from pools.poolers.base import READ_BY_POOLERS
+from pools.poolers.faults import ClusterBusy
 
 MOST_FILES_ELSEWHERE = 100
 AVAILABLE = 3  # a column of `df -P`

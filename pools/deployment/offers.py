@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from pools.deployment.attempt import Attempt, refuse, set_reason
 from pools.errors import ApplyFailed
 from pools.models import Pooler, Revision, RevisionState
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 
 PATIENCE = timedelta(minutes=3)  # the longest wait for the new configuration after the fetch
 

@@ -26,7 +26,7 @@ from pools.errors import ApplyFailed, HostUnreachable, LockLost, PoolerUnreachab
 from pools.hosts.base import HostRefused, UnsafeFolder
 from pools.models import Pooler, PoolerState, PoolState, Revision, RevisionFields, RevisionState, Specs
 from pools.poolers import KINDS, smart_shutdown
-from pools.poolers.base import Rejected, Route
+from pools.poolers.faults import Rejected, Route
 from pools.poolers.session import Session
 
 logger = logging.getLogger(__name__)

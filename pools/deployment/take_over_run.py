@@ -32,8 +32,8 @@ from pools.models import (
     TakeOverState,
 )
 from pools.poolers import KINDS
-from pools.poolers.base import Rejected
 from pools.poolers.entry_logins import EntryLogin
+from pools.poolers.faults import Rejected
 
 logger = logging.getLogger(__name__)
 P = TypeVar("P", bound=Plan)

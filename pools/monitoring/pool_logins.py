@@ -22,8 +22,8 @@ from pools.monitoring.pool_checks import AT_ONCE, Login, applied, logins_of
 from pools.monitoring.redis_store import SharingDown
 from pools.monitoring.sampler import ConsoleSnapshot
 from pools.poolers import driver
-from pools.poolers.base import Rejected, Unproved
 from pools.poolers.console_sample import PoolFigures
+from pools.poolers.faults import Rejected, Unproved
 
 EVERY, EVERY_IDLE, EVERY_FAILING = timedelta(minutes=5), timedelta(minutes=30), timedelta(seconds=8)
 REST_FACTOR = 100  # The panel's logins take at most 1 % of a pooler's time.

@@ -6,14 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import PurePosixPath
-from typing import Any, Self
+from typing import Any
 from uuid import UUID
 
 import psutil
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
-from pools.errors import ApplyFailed, ConsoleRefused
+from pools.errors import ConsoleRefused
 from pools.models import Mode, Pool, Pooler, ProcessRow, ProcessState
 from pools.poolers import local_process
 from pools.poolers.admin_commands import Column, Controls
@@ -32,52 +31,6 @@ from pools.poolers.settings_schema import Setting, Version
 ABSOLUTE_PATH = re.compile(r"(?m)(?<=[\s='\"])/[^\s'\",;]+")
 READ_BY_POOLERS = (".ini", ".conf", ".cfg", ".txt", ".pem", ".crt", ".key")
 Problems = Iterator[tuple[str, str]]  # (field, message)
-
-
-class Rejected(ApplyFailed):
-    """The configuration can't go live; `pools` are those that cause it, none where that is unknown.
-
-    With `settings`, the pooler's own settings, users or files cause it, and only they are rolled back.
-    """
-
-    def __init__(self, reason: str, *pools: UUID, settings: bool = False) -> None:
-        super().__init__(reason)
-        self.reasons, self.settings = dict.fromkeys(pools, reason), settings
-
-    @property
-    def pools(self) -> frozenset[UUID]:
-        """The pools that cause it."""
-        return frozenset(self.reasons)
-
-    @classmethod
-    def each(cls, reasons: Mapping[UUID, str]) -> Self:
-        """Reject several pools, each for a reason of its own."""
-        first, others = next(iter(reasons.values())), len(set(reasons.values())) - 1
-        text = ngettext(
-            "%(first)s; and %(others)d more such fault", "%(first)s; and %(others)d more such faults", others
-        )
-        fault = cls(text % {"first": first, "others": others} if others else first)
-        fault.reasons = dict(reasons)
-        return fault
-
-
-class Unproved(Exception):
-    """A pool can't be tested now, since it is full or shut; the message says which."""
-
-
-Route = tuple[UUID, str]  # a cluster, and the role of its servers (Pool.target)
-
-
-class ClusterBusy(ApplyFailed):
-    """Servers refuse all logins for now, or do not answer; `reasons` by route.
-
-    Their pools are not at fault, and are tried again later. `of_servers` tells whether a login to the servers shows
-    that it is over; it does not where the pooler itself is full.
-    """
-
-    def __init__(self, reasons: Mapping[Route, str], *, of_servers: bool = True) -> None:
-        super().__init__("; ".join(dict.fromkeys(reasons.values())))
-        self.reasons, self.of_servers = dict(reasons), of_servers
 
 
 class Driver(ABC):
@@ -119,8 +72,7 @@ class Driver(ABC):
     compared_views = ""  # its console's names of what the first apply of a take-over must not change
     counts_entries = False  # its console counts clients and servers of each database that clients can name
     clients_setting = ""  # its manual's name of the most clients that it lets in; empty where `most_clients` tells none
-    has_log = False  # the panel reads its log, by `read_log`
-    read_log: Callable[[Pooler, str], LogEnd] | None = None  # from its host; `str` is the path of its main file
+    read_log: Callable[[Pooler, str], LogEnd] | None = None  # from its host, by the path of its main file
     one_core_program = ""  # the name of its program, where each of its processes uses one core at most
     process_plan: Callable[[Pooler, int], ProcessPlan] | None = None  # None where it can't share its port
 
@@ -135,6 +87,11 @@ class Driver(ABC):
     def has_unread_processes(self, pooler: Pooler) -> bool:
         """Return whether a process has come or gone that an apply has to follow, by the last check."""
         return False
+
+    @property
+    def has_log(self) -> bool:
+        """True if the panel reads its log."""
+        return self.read_log is not None
 
     @property
     def restart_hint(self) -> str:

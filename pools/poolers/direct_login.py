@@ -11,7 +11,7 @@ from pools.clusters.login_errors import Cause
 from pools.clusters.topology import Address
 from pools.errors import ClusterUnreachable
 from pools.models import Pool
-from pools.poolers.base import ClusterBusy
+from pools.poolers.faults import ClusterBusy
 
 NOBODY_THERE = frozenset(
     {Cause.DNS, Cause.REFUSED, Cause.TIMEOUT, Cause.NO_ROUTE, Cause.NO_SOCKET}

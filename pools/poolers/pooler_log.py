@@ -34,7 +34,6 @@ class KnownMessage:
     """A message that the program is known to write; `reason` is its name in lists and in the API.
 
     `setting`: the one whose form mends it; with `adds`, by adding what the first group of the pattern has found.
-
     """
 
     reason: str

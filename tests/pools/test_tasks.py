@@ -13,7 +13,7 @@ from pools import deployment, tasks
 from pools.deployment import drift
 from pools.hosts.base import HostRefused
 from pools.models import Pooler, PoolerKind, PoolerState, PoolState, RevisionState
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.pgpool.driver import Pgpool
 from tests.pools.records import a_pool, a_pooler
 

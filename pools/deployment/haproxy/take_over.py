@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 from pools.deployment.haproxy.take_over_plan import HAProxyPlan
 from pools.deployment.take_over_run import TakeOverRun
 from pools.poolers import entry_logins
-from pools.poolers.base import Rejected
 from pools.poolers.entry_logins import EntryLogin
+from pools.poolers.faults import Rejected
 from pools.poolers.haproxy import master_process, preflight, render, stats_socket, take_over
 from pools.poolers.haproxy.stats_socket import MAIN
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from pools.config_files import deliveries
 from pools.hosts import processes
 from pools.models import Pooler
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.haproxy import stats_socket
 from pools.poolers.haproxy.operators_config import PROGRAM
 

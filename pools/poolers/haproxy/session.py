@@ -18,7 +18,7 @@ from pools.config_files import pooler_files
 from pools.errors import ClusterUnreachable, HostUnreachable, PoolerUnreachable
 from pools.models import NodeRole, Pool, Pooler, PoolSet, PoolState, WaitingSetting
 from pools.poolers import direct_login, first_query, local_process, settings_schema
-from pools.poolers.base import ClusterBusy, Rejected, Unproved
+from pools.poolers.faults import ClusterBusy, Rejected, Unproved
 from pools.poolers.haproxy import master_process, operators_config, preflight, proxies, render, stats_socket
 from pools.poolers.haproxy.operators_config import BACKS, Section
 from pools.poolers.haproxy.render import Address, Entry

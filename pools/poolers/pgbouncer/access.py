@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from pools.config_files import pooler_files
 from pools.models import Pool, Pooler
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.pgbouncer import access_rules, global_settings, hba_lists, operators_config
 from pools.poolers.pgbouncer.access_rules import Admission
 from pools.poolers.pgbouncer.global_settings import ACCESS, SETTINGS, Spec

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from pools.models import Pool, Pooler, PoolSet, PoolState
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.pgbouncer import (
     access,
     access_rules,

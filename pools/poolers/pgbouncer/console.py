@@ -15,7 +15,7 @@ from core.lib.crypto import SealBroken
 from pools.clusters import session_deadline
 from pools.errors import ConsoleRefused, PoolerUnreachable
 from pools.models import Pooler
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.pooler_login import LoginAddress, connected, reason_of, refusing_cleartext
 
 CONNECT_TIMEOUT_S = 5

@@ -20,7 +20,7 @@ from pools.clusters import auth_query, topology
 from pools.clusters.topology import Address
 from pools.models import NodeRole, Pool, identifiers
 from pools.poolers import settings_schema
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.pgbouncer import releases, values
 from pools.poolers.pgbouncer.settings_catalog import CATALOG
 from pools.poolers.settings_schema import Scope, Version

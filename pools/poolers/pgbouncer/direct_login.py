@@ -20,8 +20,8 @@ from pools.clusters.login_errors import Cause
 from pools.clusters.topology import Address
 from pools.errors import ClusterUnreachable
 from pools.models import Pool, PoolState
-from pools.poolers.base import ClusterBusy, Rejected, Route
 from pools.poolers.direct_login import NOBODY_THERE, connected, raising_cluster_busy, report_unreachable
+from pools.poolers.faults import ClusterBusy, Rejected, Route
 from pools.poolers.pgbouncer import database_entries, global_settings
 from pools.poolers.pgbouncer.config_builder import ConfigBuilder, stays
 from pools.poolers.pgbouncer.database_entries import LoginCache

@@ -96,7 +96,7 @@ class PgBouncer(Driver):
     compared_views = "SHOW DATABASES, SHOW CONFIG, SHOW USERS"
     features = FEATURES
     clients_setting, managed_section = "max_client_conn", "pgbouncer"
-    has_log, read_log = True, staticmethod(log_reading.read)
+    read_log = staticmethod(log_reading.read)
 
     @property
     def restart_hint(self) -> str:

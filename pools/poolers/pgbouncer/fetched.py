@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from pools.models import Pooler
 from pools.poolers import local_process
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.local_process import SEARCH_PATH
 from pools.poolers.pgbouncer import access, preflight, render
 from pools.poolers.pgbouncer.global_settings import SETTINGS, Spec

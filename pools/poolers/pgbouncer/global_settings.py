@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from core.lib.crypto import SealBroken
 from pools.models import Cluster, Pooler, WaitingSetting
 from pools.poolers import settings_schema as settings_of
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.pgbouncer import values
 from pools.poolers.pgbouncer.database_entries import pairs_of, quoted
 from pools.poolers.pgbouncer.settings_catalog import CATALOG

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from pools.models import Pooler
 from pools.poolers import local_process
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.pgbouncer import operators_config
 from pools.poolers.pgbouncer.render import MAIN, USERLIST
 

@@ -19,7 +19,7 @@ from pools.hosts.base import HostConnection
 from pools.models import Pooler
 from pools.poolers import host_processes, local_process, program_trust
 from pools.poolers import settings_schema as settings_of
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.local_process import SEARCH_PATH, hand_over
 from pools.poolers.pgbouncer import console, global_settings, operators_config, processes, releases, render, values
 from pools.poolers.pgbouncer.global_settings import SETTINGS

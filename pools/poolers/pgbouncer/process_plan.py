@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from pools.config_files import pooler_files
 from pools.errors import IllegalTransition
 from pools.models import Pooler
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.pgbouncer import processes, releases, sharing
 from pools.poolers.pgbouncer.processes import Process
 from pools.poolers.pgbouncer.render import MAIN

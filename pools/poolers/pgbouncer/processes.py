@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from pools.config_files import pooler_files
 from pools.errors import PoolerUnreachable
 from pools.models import Pooler, ProcessRow, ProcessState
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.pgbouncer import console, operators_config, process_search, process_sockets
 from pools.poolers.pgbouncer.config_builder import ConfigBuilder
 from pools.poolers.pgbouncer.console import Console

@@ -10,7 +10,7 @@ from uuid import UUID
 import psycopg
 from django.utils.translation import gettext as _
 
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.pgbouncer import console, database_entries, global_settings, operators_config, render, userlist
 from pools.poolers.pgbouncer.config_builder import ConfigBuilder
 from pools.poolers.pgbouncer.database_entries import Entry

@@ -11,8 +11,8 @@ from pools.config_files import deliveries, pooler_files
 from pools.errors import PoolerUnreachable
 from pools.models import Pool, Pooler, PoolSet, PoolState, RevisionState, WaitingSetting
 from pools.poolers import local_process
-from pools.poolers.base import Rejected
 from pools.poolers.direct_login import login_count, skipped_note
+from pools.poolers.faults import Rejected
 from pools.poolers.pgbouncer import (
     console,
     database_entries,

@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 
 from pools.config_files import pooler_files
 from pools.models import Pooler, ProcessState
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.pgbouncer import render
 from pools.poolers.pgbouncer.global_settings import SETTINGS, derived_of
 from pools.poolers.pgbouncer.operators_config import Reading

@@ -28,7 +28,7 @@ from django.utils.translation import gettext_lazy
 from pools.clusters import connect
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster, Pool, Pooler, RolePassword, identifiers
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.pgbouncer.database_entries import Entry, LoginCache
 from pools.poolers.settings_schema import Version
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from pools.clusters import auth_query
 from pools.models import Pool, Pooler
 from pools.poolers import first_query
-from pools.poolers.base import Rejected, Unproved
+from pools.poolers.faults import Rejected, Unproved
 from pools.poolers.pgbouncer import console, database_entries, processes, stats, taken_entries
 from pools.poolers.pgbouncer.database_entries import Entry
 from pools.poolers.pooler_login import LoginAddress, connected, reason_of, refusing_cleartext

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from pools.models import Cluster
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.pgpool.hba_access import name_problem
 
 NODE = re.compile(

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from core.lib.crypto import SealBroken
 from pools.models import Cluster, Pool, Pooler, PoolState
 from pools.poolers import settings_schema
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.pgpool import backends, hba_access, pcp, render, verify
 from pools.poolers.pgpool.backends import Backend
 from pools.poolers.pgpool.hba_access import Access

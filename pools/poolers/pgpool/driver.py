@@ -15,8 +15,9 @@ from pools.models import Mode, Pool, Pooler
 from pools.poolers import first_query
 from pools.poolers.admin_commands import Column
 from pools.poolers.adoption import Adoption
-from pools.poolers.base import Driver, Problems, Rejected, Unproved
+from pools.poolers.base import Driver, Problems
 from pools.poolers.console_sample import ConsoleSample, FoundEntry, LiveTable
+from pools.poolers.faults import Rejected, Unproved
 from pools.poolers.nodes import NodeAdmin
 from pools.poolers.pgpool import (
     child_processes,

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from pools.models import Pool, identifiers
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 
 RULES = re.compile(r'^# pool (?P<pool>[0-9a-f-]{36})\nlocal "(?P<database>[^"\n]+)" (?:all|"(?P<user>[^"\n]+)") ', re.M)
 BY_OPERATOR = re.compile(

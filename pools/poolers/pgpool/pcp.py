@@ -17,7 +17,7 @@ from core.lib.crypto import SealBroken
 from pools.errors import PoolerUnreachable
 from pools.hosts.keys import socket_path
 from pools.models import Pooler
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.pooler_login import connected
 
 TIMEOUT_S = 10

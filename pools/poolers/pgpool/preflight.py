@@ -18,7 +18,7 @@ from pools.config_files import deliveries
 from pools.hosts.base import HostConnection
 from pools.models import Pooler
 from pools.poolers import host_processes, local_process, program_trust, settings_schema
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.local_process import SEARCH_PATH, hand_over
 from pools.poolers.pgpool import render, settings_catalog, sql, verify
 from pools.poolers.pgpool.render import HBA, MAIN, PCP

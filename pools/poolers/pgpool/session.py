@@ -14,7 +14,7 @@ from pools.config_files import pooler_files
 from pools.errors import ClusterUnreachable, PoolerUnreachable
 from pools.models import Pool, Pooler, WaitingSetting
 from pools.poolers import direct_login, local_process
-from pools.poolers.base import ClusterBusy, Rejected
+from pools.poolers.faults import ClusterBusy, Rejected
 from pools.poolers.pgpool import backends, child_processes, pcp, preflight, render, sql, verify
 from pools.poolers.pgpool.config_builder import ALL_FILES, ConfigBuilder
 from pools.poolers.pgpool.render import MAIN, PASSWD

@@ -7,8 +7,8 @@ from psycopg.rows import DictRow, dict_row
 from core.lib.crypto import SealBroken
 from pools.errors import PoolerUnreachable
 from pools.models import Pooler
-from pools.poolers.base import Rejected
 from pools.poolers.console_sample import FoundEntry, PoolFigures
+from pools.poolers.faults import Rejected
 from pools.poolers.pooler_login import LoginAddress, connected, reason_of, refusing_cleartext
 
 CONNECT_TIMEOUT_S = 5

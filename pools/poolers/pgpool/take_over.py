@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from pools.config_files import pooler_files
 from pools.errors import PoolsError
 from pools.models import Pooler
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.pgpool import operators_config, pcp, render, settings_catalog, sql, verify
 from pools.poolers.pgpool.operators_config import FileSet
 from pools.poolers.pgpool.render import MAIN

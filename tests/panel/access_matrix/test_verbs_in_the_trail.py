@@ -18,7 +18,7 @@ from core.accounts.routes import Route
 from core.audit.connections import RecordingConnection
 from pools.errors import ConsoleRefused, PoolsError
 from pools.poolers import KINDS
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.pgpool import node_admin
 from pools.views import pool_verbs
 from tests.panel.access_matrix.addresses import address_of

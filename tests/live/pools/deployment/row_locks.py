@@ -21,8 +21,8 @@ from pools.inventory import pool_validation, pools, sql_settings
 from pools.models import Cluster, NodeRole, Pool, Pooler, PoolState, Revision
 from pools.monitoring import pool_logins
 from pools.monitoring.sampler import ConsoleSnapshot
-from pools.poolers.base import Rejected
 from pools.poolers.console_sample import PoolFigures
+from pools.poolers.faults import Rejected
 from pools.poolers.session import Draft, Session
 from tests.pools.records import a_cluster, a_pool, a_pooler
 

@@ -13,7 +13,7 @@ from panel.quickstart.servers import PgBouncerServer
 from pools import deployment
 from pools.hosts import atomic_write
 from pools.models import Pool, Pooler, PoolState, Revision, RevisionState
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.pgbouncer import console, preflight, verify
 from pools.poolers.pgbouncer.session import PgBouncerSession
 from tests.live.pools.conftest import ConfigBytes, Live, LogIn, MakePool

@@ -17,7 +17,7 @@ from panel.quickstart.servers import PgBouncerServer, PostgresServer, RedisServe
 from pools import deployment
 from pools.deployment import live_files
 from pools.models import Cluster, Pool, Pooler, PoolState, Revision, RevisionState
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.pgbouncer import console, verify
 from tests.live.panel_programs import TestBeat, TestWorker
 from tests.live.pools.conftest import Live, LogIn, MakePool

@@ -13,7 +13,7 @@ from pools import deployment
 from pools.deployment import attempt
 from pools.hosts import atomic_write
 from pools.models import Cluster, Pool, Pooler, PoolerState, PoolState, RevisionState
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.pgbouncer import console, preflight, verify
 from pools.poolers.pgbouncer.config_builder import ConfigBuilder
 from tests.live.pools.conftest import ConfigBytes, Live, LogIn, MakePool, state_of

@@ -10,8 +10,8 @@ from pools import deployment
 from pools.deployment import drift
 from pools.inventory import poolers
 from pools.models import Pooler, PoolerState
-from pools.poolers.base import Rejected
 from pools.poolers.console_sample import PoolFigures
+from pools.poolers.faults import Rejected
 from pools.poolers.pgbouncer import console
 from tests.live.conftest import CHILDREN
 from tests.live.pools.conftest import MakePool

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pools.models import Cluster, Pool, Pooler
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.pgbouncer import database_entries
 from pools.poolers.pgbouncer.database_entries import Entry, LoginCache, Reader
 

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from pools.models import Pooler
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.pgbouncer import console, reload_hazards
 from pools.poolers.pgbouncer.database_entries import Entry
 from pools.poolers.pgbouncer.operators_config import Operators

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.pgbouncer import verify
 from pools.poolers.pgbouncer.console import Table
 from tests.pools.poolers.pgbouncer.test_database_entries import POOL, entry

@@ -3,7 +3,7 @@
 import pytest
 
 from pools.models import ClusterNode
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.pgpool import backends
 from tests.pools.records import a_cluster
 

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from pools.models import Cluster, Pool, Pooler
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.pgpool import session
 from pools.poolers.pgpool.session import PgpoolSession
 

@@ -11,7 +11,7 @@ from pools import deployment
 from pools.config_files import pooler_files
 from pools.inventory import pools
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
-from pools.poolers.base import Rejected
+from pools.poolers.faults import Rejected
 from pools.poolers.pgbouncer import preflight
 from pools.poolers.pgbouncer.direct_login import Direct
 from pools.poolers.pgbouncer.render import KEPT

@@ -16,7 +16,7 @@ from pools.console import commands
 from pools.inventory import poolers
 from pools.models import Pool, Pooler, PoolState
 from pools.poolers import KINDS, first_query, local_process
-from pools.poolers.base import Unproved
+from pools.poolers.faults import Unproved
 from pools.poolers.pgbouncer import verify
 from tests.live.conftest import TestPgBouncer
 from tests.live.pools.conftest import MakePool, state_of
