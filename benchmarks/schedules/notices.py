@@ -1,6 +1,5 @@
 """Queues and sends the notices of schedules, over each configured channel; one that fails is sent again later."""
 
-import logging
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +7,6 @@ from datetime import datetime
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -17,12 +15,8 @@ from django.utils.translation import ngettext
 from benchmarks.models import NoticeKind, Schedule, ScheduleNotice
 from core.lib.chat_services import Urgency
 from pools.models import Severity
-from pools.monitoring import channels
-from pools.monitoring.channels import DeliveryFailed
+from pools.monitoring import channels, notice_delivery
 from pools.monitoring.letters import LISTED_AT_MOST, EventMessage, Letter
-from pools.monitoring.notifications import ATTEMPTS, LEASE, pause_after
-
-log = logging.getLogger(__name__)
 
 AT_MOST = 200  # notices of one message
 
@@ -95,31 +89,19 @@ def send_due() -> None:
                 _send(channel.code, kind, notices)
 
 
-def _due() -> QuerySet[ScheduleNotice]:
-    return ScheduleNotice.objects.filter(sent_at=None, due_at__lte=timezone.now(), attempts__lt=ATTEMPTS)
-
-
 def _claim(channel: str, kind: str) -> list[ScheduleNotice]:
     """Claim the notices that are due, so that no other worker sends them."""
-    batch, due = uuid.uuid4(), _due().filter(channel=channel, kind=kind)
+    batch, due = uuid.uuid4(), notice_delivery.due(ScheduleNotice.objects.filter(channel=channel, kind=kind))
     with transaction.atomic():
         chosen = list(due.values_list("pk", flat=True)[:AT_MOST])
-        values = {"batch": batch, "due_at": timezone.now() + LEASE, "attempts": F("attempts") + 1}
-        due.filter(pk__in=chosen).update(**values)
+        notice_delivery.claim(due.filter(pk__in=chosen), batch)
     return list(ScheduleNotice.objects.filter(batch=batch).select_related("schedule"))
 
 
 def _send(channel: str, kind: NoticeKind, notices: Sequence[ScheduleNotice]) -> None:
     rows = ScheduleNotice.objects.filter(pk__in=[notice.pk for notice in notices])
-    try:
-        channels.send(channel, letter(kind, notices))
-    except DeliveryFailed as error:
-        attempts = max(notice.attempts for notice in notices)
-        rows.update(due_at=timezone.now() + pause_after(attempts), error=str(error))
-        log.warning("%d notices of schedules not sent by %s, attempt %d: %s", len(notices), channel, attempts, error)
-    else:
-        rows.update(sent_at=timezone.now(), error="")
-        log.info("%d notices of schedules sent by %s", len(notices), channel)
+    attempts = max(notice.attempts for notice in notices)
+    notice_delivery.send(rows, channel, [letter(kind, notices)], attempts)
 
 
 def letter(kind: NoticeKind, notices: Sequence[ScheduleNotice]) -> Letter:

@@ -1,22 +1,16 @@
 """Tells those who can approve a request that it waits, and who asked for it how it ended."""
 
-import logging
 import uuid
 
 from django.conf import settings
-from django.db.models import F, QuerySet
-from django.utils import timezone
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from pools.approvals import outlook
 from pools.approvals.errors import page_of
 from pools.models import ApprovalMoment, ApprovalNotice, ApprovalRequest, Channel, Severity, SubjectType
-from pools.monitoring import channels
-from pools.monitoring.channels import DeliveryFailed
+from pools.monitoring import notice_delivery
 from pools.monitoring.letters import EventMessage, Letter
-from pools.monitoring.notifications import ATTEMPTS, LEASE, pause_after
-
-logger = logging.getLogger(__name__)
 
 AT_MOST = 50  # notices of one call
 
@@ -30,26 +24,18 @@ def send_due() -> None:
 
 
 def _due() -> QuerySet[ApprovalNotice]:
-    return ApprovalNotice.objects.filter(sent_at=None, due_at__lte=timezone.now(), attempts__lt=ATTEMPTS)
+    return notice_delivery.due(ApprovalNotice.objects.all())
 
 
 def _claim(notice: ApprovalNotice) -> bool:
     """Take a notice on; False where another worker did. It keeps its id, so that one sent twice is known as such."""
     notice.batch = notice.batch or uuid.uuid4()
-    values = {"batch": notice.batch, "due_at": timezone.now() + LEASE, "attempts": F("attempts") + 1}
-    return _due().filter(pk=notice.pk).update(**values) == 1
+    return notice_delivery.claim(_due().filter(pk=notice.pk), notice.batch) == 1
 
 
 def _send(notice: ApprovalNotice) -> None:
     rows = ApprovalNotice.objects.filter(pk=notice.pk)
-    try:
-        for letter in _letters(notice):
-            channels.send(notice.channel, letter)
-    except DeliveryFailed as error:
-        rows.update(due_at=timezone.now() + pause_after(notice.attempts + 1), error=str(error))
-        logger.warning("notice of request %s not sent by %s: %s", notice.approval_id, notice.channel, error)
-    else:
-        rows.update(sent_at=timezone.now(), error="")
+    notice_delivery.send(rows, notice.channel, _letters(notice), notice.attempts + 1)
 
 
 def _letters(notice: ApprovalNotice) -> list[Letter]:

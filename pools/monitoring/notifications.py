@@ -1,28 +1,22 @@
 """Sends notices of events: one message for each cause, retried later if it fails, a digest after quiet hours."""
 
-import logging
 import uuid
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, F, Min, Q, QuerySet
+from django.db.models import Count, Min, Q, QuerySet
 from django.utils import timezone
 
 from core.lib import private_text
 from pools.models import Event, Moment, Notice, NotificationChannel, Severity
-from pools.monitoring import channels
+from pools.monitoring import channels, notice_delivery
 from pools.monitoring.channels import DeliveryFailed
 from pools.monitoring.letters import EventMessage, Letter
 
-logger = logging.getLogger(__name__)
-
 AT_MOST = 200  # events of one message
 MESSAGES_AT_ONCE = 10  # over one channel, so that others are served too
-LEASE = timedelta(seconds=60)  # longer than a channel may take; another worker takes over after it
-FIRST_WAIT_S, LONGEST_WAIT_S = 15, 3600
-ATTEMPTS = 20  # attempts over about half a day
 REPEATED_WITHIN = timedelta(days=1)
 
 
@@ -47,7 +41,7 @@ def test(code: str) -> str:
 
 
 def _unsent(channel: NotificationChannel) -> QuerySet[Notice]:
-    return Notice.objects.filter(channel=channel.code, sent_at=None, attempts__lt=ATTEMPTS)
+    return notice_delivery.unsent(Notice.objects.filter(channel=channel.code))
 
 
 def _hold_back(channel: NotificationChannel, now: datetime) -> None:
@@ -70,8 +64,7 @@ def _claim(channel: NotificationChannel) -> uuid.UUID | None:
         together = _together(channel, first, now)
         at_most = None if first.is_held else AT_MOST  # What was held back is one digest.
         chosen = list(together.order_by("due_at", "pk").values_list("pk", flat=True)[:at_most])
-        batched = together.filter(pk__in=chosen)
-        count = batched.update(batch=first.batch or batch, due_at=now + LEASE, attempts=F("attempts") + 1)
+        count = notice_delivery.claim(together.filter(pk__in=chosen), first.batch or batch)
     return (first.batch or batch) if count else None
 
 
@@ -86,16 +79,8 @@ def _together(channel: NotificationChannel, first: Notice, now: datetime) -> Que
 def _send(channel: NotificationChannel, batch: uuid.UUID) -> None:
     rows = Notice.objects.filter(batch=batch)
     notices = list(rows.filter(sent_at=None).select_related("event").order_by("due_at", "pk"))
-    letter = _letter(batch, notices)
-    try:
-        channels.send(channel.code, letter)
-    except DeliveryFailed as error:
-        attempts = max(notice.attempts for notice in notices)
-        rows.update(due_at=timezone.now() + pause_after(attempts), error=str(error))
-        logger.warning("%d events not sent by %s, attempt %d: %s", len(notices), channel.code, attempts, error)
-    else:
-        rows.update(sent_at=timezone.now(), error="")
-        logger.info("%d events sent by %s", len(notices), channel.code)
+    attempts = max(notice.attempts for notice in notices)
+    notice_delivery.send(rows, channel.code, [_letter(batch, notices)], attempts)
 
 
 def _letter(batch: uuid.UUID, notices: Sequence[Notice]) -> Letter:
@@ -119,11 +104,6 @@ def _repeats(events: Sequence[Event]) -> dict[tuple[str, uuid.UUID], tuple[int, 
     )
     counted = same.order_by().values("kind", "subject_id").annotate(times=Count("pk"), first=Min("opened_at"))
     return {(row["kind"], row["subject_id"]): (row["times"], row["first"]) for row in counted}
-
-
-def pause_after(attempts: int) -> timedelta:
-    """Return how long what was not sent rests after so many attempts."""
-    return timedelta(seconds=min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** (attempts - 1)))
 
 
 def as_json(event: Event, moment: Moment) -> EventMessage:

@@ -10,7 +10,7 @@ from pytest_django import Settings
 
 from pools.inventory import notification_channels
 from pools.models import Event, EventKind, Moment, Notice, NotificationChannel, Severity
-from pools.monitoring import channels, notifications
+from pools.monitoring import channels, notice_delivery, notifications
 from pools.monitoring.channels import DeliveryFailed
 from pools.monitoring.letters import Letter
 from tests.pools.monitoring.records import an_event
@@ -175,7 +175,7 @@ def test_a_digest_that_fails_is_sent_again(clock: Clock, monkeypatch: pytest.Mon
     notifications.send_due()
     clock.now = MIDNIGHT + timedelta(hours=7)
     notifications.send_due()
-    clock.pass_s(notifications.FIRST_WAIT_S)
+    clock.pass_s(notice_delivery.FIRST_WAIT_S)
     notifications.send_due()
     assert [len(letter.events) for letter in tried] == [2, 2]
     assert len({letter.id for letter in tried}) == 1

@@ -16,7 +16,7 @@ from pytest_django import Settings
 
 from pools.inventory import notification_channels
 from pools.models import Channel, Event, Moment, Notice
-from pools.monitoring import channels, notifications
+from pools.monitoring import channels, notice_delivery, notifications
 from tests.pools.monitoring.records import an_event
 from tests.pools.records import a_pool
 
@@ -128,13 +128,13 @@ def test_the_wait_doubles_and_ends(receiver: Receiver) -> None:
     receiver.status = 503
     opened(1)
     waits = []
-    for _ in range(notifications.ATTEMPTS + 2):
+    for _ in range(notice_delivery.ATTEMPTS + 2):
         make_due()
         notifications.send_due()
         waits.append(round((Notice.objects.get().due_at - timezone.now()).total_seconds()))
     assert waits[:4] == [15, 30, 60, 120]
-    assert max(waits) == notifications.LONGEST_WAIT_S
-    assert len(receiver.got) == notifications.ATTEMPTS
+    assert max(waits) == notice_delivery.LONGEST_WAIT_S
+    assert len(receiver.got) == notice_delivery.ATTEMPTS
 
 
 def test_no_answer_leads_the_panel_elsewhere(receiver: Receiver) -> None:

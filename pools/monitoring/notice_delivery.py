@@ -1,0 +1,56 @@
+"""How notices of any kind go out: claimed by one worker, noted once they were sent, tried again later if not."""
+
+import logging
+import uuid
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import TypeVar
+
+from django.db.models import F, QuerySet
+from django.utils import timezone
+
+from pools.models.notices import Delivery
+from pools.monitoring import channels
+from pools.monitoring.channels import DeliveryFailed
+from pools.monitoring.letters import Letter
+
+logger = logging.getLogger(__name__)
+Row = TypeVar("Row", bound=Delivery)
+
+LEASE = timedelta(seconds=60)  # longer than a channel may take; another worker takes over after it
+FIRST_WAIT_S, LONGEST_WAIT_S = 15, 3600
+ATTEMPTS = 20  # attempts over about half a day
+
+
+def unsent(rows: QuerySet[Row]) -> QuerySet[Row]:
+    """Return those that are still to be sent."""
+    return rows.filter(sent_at=None, attempts__lt=ATTEMPTS)
+
+
+def due(rows: QuerySet[Row]) -> QuerySet[Row]:
+    """Return those that are to be sent now."""
+    return unsent(rows).filter(due_at__lte=timezone.now())
+
+
+def claim(rows: QuerySet[Row], batch: uuid.UUID) -> int:
+    """Make these one message, which no other worker sends for the time of a lease; return how many there were."""
+    return rows.update(batch=batch, due_at=timezone.now() + LEASE, attempts=F("attempts") + 1)
+
+
+def send(rows: QuerySet[Row], channel: str, letters: Iterable[Letter], attempts: int) -> None:
+    """Send the message of claimed rows at this attempt, and note that it was sent, or when it is tried again."""
+    try:
+        for letter in letters:
+            channels.send(channel, letter)
+    except DeliveryFailed as error:
+        rows.update(due_at=timezone.now() + pause_after(attempts), error=str(error))
+        words = (rows.model._meta.verbose_name_plural, channel, attempts, error)
+        logger.warning("%s not sent by %s, attempt %d: %s", *words)
+    else:
+        count = rows.update(sent_at=timezone.now(), error="")
+        logger.info("%d %s sent by %s", count, rows.model._meta.verbose_name_plural, channel)
+
+
+def pause_after(attempts: int) -> timedelta:
+    """Return how long what was not sent rests after so many attempts."""
+    return timedelta(seconds=min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** (attempts - 1)))
