@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from core.lib import chat_services
 from pools.errors import IllegalTransition, InvalidValues
 from pools.models import Channel, Notice, NotificationChannel
+from pools.models.notices import Delivery
 
 logger = logging.getLogger(__name__)
 
@@ -87,7 +88,8 @@ def remove(channel: NotificationChannel) -> None:
         text = _("%(channel)s is a channel of the panel's environment: take its variables away there, or disable it")
         raise IllegalTransition(text % {"channel": channel.name})
     with transaction.atomic():
-        Notice.objects.filter(channel=channel.code, sent_at=None).delete()
+        for kind in Delivery.__subclasses__():
+            kind._default_manager.filter(channel=channel.code, sent_at=None).delete()
         channel.delete()
 
 

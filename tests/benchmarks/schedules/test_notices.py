@@ -9,10 +9,12 @@ from django.utils import timezone
 
 from benchmarks.models import NoticeKind, Schedule, ScheduledStart, ScheduleNotice, Status
 from benchmarks.schedules import notices, regressions, weekly
+from pools.inventory import notification_channels
 from pools.monitoring import channels
 from pools.monitoring.channels import DeliveryFailed, Letter
 from tests.benchmarks.schedules.records import DUE, a_schedule
 from tests.benchmarks.schedules.test_trends import a_night
+from tests.pools.monitoring.test_notifications import a_channel
 
 pytestmark = pytest.mark.django_db
 STEADY = (100, 101, 99, 100, 102, 98, 100, 101)
@@ -109,6 +111,14 @@ def test_without_a_channel_nothing_is_queued(settings: Any) -> None:
     Schedule.objects.update(created_at=DUE - DAY)
     weekly.queue_due(MONDAY + timedelta(hours=9))
     assert titles() == []
+
+
+def test_a_removed_channel_leaves_no_message_to_send() -> None:
+    channel, schedule = a_channel(), a_schedule()
+    notices.queue(schedule, NoticeKind.WEEK, MONDAY, "nightly: the week", "Nothing was due.")
+    assert ScheduleNotice.objects.count() == 2
+    notification_channels.remove(channel)
+    assert [one.channel for one in ScheduleNotice.objects.all()] == ["email"]
 
 
 def test_a_message_that_fails_is_sent_later_under_its_id(monkeypatch: pytest.MonkeyPatch) -> None:
