@@ -53,7 +53,10 @@ def _paths(pooler: Pooler, main_file: str) -> Iterator[str]:
             text = _("%(path)s can't be read and the console is silent, so where the log lies is not known")
             raise LogUnreadable(text % {"path": path_of_main})
         if not path:
-            text = _("pooler %(pooler)s writes no logfile: its messages are in the journal of its host (journalctl)")
+            text = _(
+                "logfile of pooler %(pooler)s is not set: its messages go where its standard error goes, such as the "
+                "journal of its host (journalctl)"
+            )
             raise LogUnreadable(text % {"pooler": pooler})
         if not path.startswith("/"):
             text = _("%(path)s is relative, so it depends on where PgBouncer was started: set logfile to a whole path")

@@ -90,7 +90,9 @@ def test_a_log_that_can_not_be_read_says_why(staff, pooler, log):
     (log.parent / "pgbouncer.ini").write_text("[databases]\n[pgbouncer]\nlogfile = relative.log\n")
     assert "relative.log is relative" in page(staff, pooler)
     (log.parent / "pgbouncer.ini").write_text("[databases]\n[pgbouncer]\nlisten_port = 1\n")
-    assert "writes no logfile" in page(staff, pooler)
+    found = page(staff, pooler)
+    assert "logfile of pooler" in found
+    assert "Stop following" not in found, "nothing is followed"
 
 
 @pytest.mark.parametrize(("kind", "reason"), [("pgpool", "reads no log of Pgpool-II"), ("haproxy", "HAProxy")])
