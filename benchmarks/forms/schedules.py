@@ -2,11 +2,8 @@
 
 from datetime import datetime, time
 from typing import Any
-from zoneinfo import available_timezones
 
 from django import forms
-from django.conf import settings
-from django.utils.functional import lazy
 from django.utils.translation import gettext_lazy as _
 
 from benchmarks.models import Schedule
@@ -16,13 +13,10 @@ from benchmarks.schedules import cron
 from benchmarks.schedules.cron import Rhythm
 from benchmarks.schedules.store import MOST_MINUTES, NAME_CHARACTERS, Terms
 from core.lib.errors import DomainError
+from pools.forms.base import time_zone_field
 
 AT_NIGHT = time(2, 15)  # neither a full hour, when others' jobs begin, nor within the hour that clocks leave out
 MESSAGES = ("notify_on_change", "weekly_summary")
-
-
-def _zones() -> list[tuple[str, str]]:
-    return [(name, name) for name in sorted(available_timezones())]
 
 
 class TimesForm(forms.Form):
@@ -49,7 +43,7 @@ class TimesForm(forms.Form):
         max_length=100,
         help_text=_("Minute, hour, day of the month, month, day of the week: 15 2 * * 1-5"),
     )
-    time_zone = forms.ChoiceField(label=_("Time zone"), choices=lazy(_zones, list), initial=lambda: settings.TIME_ZONE)
+    time_zone = time_zone_field()
 
     def line(self) -> str:
         """Return the cron line that was chosen; empty where the field for it is."""

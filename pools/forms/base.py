@@ -2,9 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
+from zoneinfo import available_timezones
 
 from django import forms
+from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
+from django.utils.functional import lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -51,6 +54,15 @@ def _with_remedy(validator: Callable[[Any], None]) -> Callable[[Any], None]:
         too_much = gettext("%(show_value)s is too much: use at most %(limit_value)s")
         return MaxValueValidator(validator.limit_value, too_much)
     return validator
+
+
+def time_zone_field() -> forms.ChoiceField:
+    """Return a field of all time zones by name, at first that of the panel."""
+    return forms.ChoiceField(label=_("Time zone"), choices=lazy(_zones, list), initial=lambda: settings.TIME_ZONE)
+
+
+def _zones() -> list[tuple[str, str]]:
+    return [(name, name) for name in sorted(available_timezones())]
 
 
 def password_field(label: "str | _StrPromise", help_text: "str | _StrPromise") -> forms.CharField:

@@ -1,20 +1,14 @@
 """The form of a channel of notices."""
 
 from typing import Any, cast
-from zoneinfo import available_timezones
 
 from django import forms
-from django.utils.functional import lazy
 from django.utils.translation import gettext_lazy as _
 
-from pools.forms.base import ENCRYPTED, PanelForm, password_field
+from pools.forms.base import ENCRYPTED, PanelForm, password_field, time_zone_field
 from pools.inventory import notification_channels
 from pools.inventory.notification_channels import ChannelValues
 from pools.models import NotificationChannel
-
-
-def _zones() -> list[tuple[str, str]]:
-    return [(name, name) for name in sorted(available_timezones())]
 
 
 def _time_input() -> forms.TimeInput:
@@ -26,7 +20,7 @@ class ChannelForm(PanelForm, forms.ModelForm):  # type: ignore[type-arg]
 
     version = forms.IntegerField(widget=forms.HiddenInput, required=False)
     url = password_field(_("Address of apprise"), ENCRYPTED)
-    time_zone = forms.ChoiceField(label=_("Time zone"), choices=lazy(_zones, list))
+    time_zone = time_zone_field()
 
     class Meta:
         model = NotificationChannel

@@ -37,6 +37,11 @@ def test_a_channel_is_added_changed_and_removed(staff):
     assert NotificationChannel.objects.count() == 0
 
 
+def test_a_new_channel_is_first_in_the_panels_time_zone(staff, settings):
+    settings.TIME_ZONE = "Europe/Berlin"
+    assert 'value="Europe/Berlin" selected' in staff.get("/events/channels/new/").content.decode()
+
+
 @pytest.mark.django_db(transaction=True)
 def test_each_change_is_in_the_trail_without_the_address(staff):
     staff.post("/events/channels/new/", TYPED)
