@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import cache
@@ -164,6 +165,21 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Let a test that is not marked start no server, be it by a fixture of the session's."""
     marked = any(item.get_closest_marker(mark) for mark in MARKED.values())
     Server.spawn = START if marked else refuse  # type: ignore[method-assign]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Iterator[None]:
+    """Fail the test that leaves an attribute on the one object of a kind of pooler, or of an engine.
+
+    `monkeypatch.setattr(KINDS[kind], name, ...)` does: what it takes back is a method bound to the object, which hides
+    each later patch of the class. `monkeypatch.setitem(vars(KINDS[kind]), name, ...)` leaves nothing.
+    """
+    yield
+    for registry, name in (("pools.poolers", "KINDS"), ("benchmarks.engines", "ENGINES")):
+        for kind, one in getattr(sys.modules.get(registry), name, {}).items():
+            left = list(vars(one))
+            vars(one).clear()  # or each later test fails too
+            assert not left, f"{name}[{kind!r}] still has {', '.join(left)}"
 
 
 def refuse(server: Server) -> None:

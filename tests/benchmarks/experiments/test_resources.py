@@ -40,7 +40,7 @@ def test_the_pools_of_a_pgpool_are_made_first_and_in_full() -> None:
 
 
 def test_a_pgpool_without_room_for_its_children_is_refused_with_what_to_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(KINDS["pgpool"], "connections_of", lambda pooler: 32)
+    monkeypatch.setitem(vars(KINDS["pgpool"]), "connections_of", lambda pooler: 32)
     cluster = a_cluster()
     checked(cluster, max_connections=100, superuser_reserved_connections=3, reserved_connections=0)
     a_pool(cluster=cluster, size=75)

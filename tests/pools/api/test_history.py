@@ -98,7 +98,7 @@ def console(monkeypatch):
         asked.append(pooler.pk)
         return ConsoleSample({"app": PoolFigures(cl_active=2)}, {"app": Counters(queries=100 * len(asked))})
 
-    monkeypatch.setattr(KINDS[PoolerKind.PGBOUNCER], "sample", sample, raising=False)
+    monkeypatch.setitem(vars(KINDS[PoolerKind.PGBOUNCER]), "sample", sample)
     monkeypatch.setattr(live_feed, "EVERY_S", 0.2)
     monkeypatch.setattr(sampler, "FRESH_S", 0.1)
     return asked
@@ -137,7 +137,7 @@ def test_a_pool_is_followed_with_its_rates(pool, console):
 @pytest.mark.parametrize("noun", ["pools", "poolers"])
 def test_a_pgpool_is_followed_with_null_for_what_nobody_counts(pool, console, monkeypatch, noun):
     Pooler.objects.filter(pk=pool.pooler_id).update(kind=PoolerKind.PGPOOL)
-    monkeypatch.setattr(KINDS[PoolerKind.PGPOOL], "sample", KINDS[PoolerKind.PGBOUNCER].sample, raising=False)
+    monkeypatch.setitem(vars(KINDS[PoolerKind.PGPOOL]), "sample", KINDS[PoolerKind.PGBOUNCER].sample)
     (described,) = follow(f"/api/v1/{noun}/{pool.pk if noun == 'pools' else pool.pooler_id}/live/", 1)[0]
     known = {name for name in FIGURES if described[name] is not None}
     assert (described["cl_active"], known) == (2, {"cl_active", "sv_active", "sv_idle"})

@@ -28,7 +28,7 @@ def questions(monkeypatch):
         time.sleep({"slow": 0.5, "late": 2}.get(pooler.name, 0))
         return ConsoleSample(FIGURES, {"web": Counters(queries=100 * len(names))})
 
-    monkeypatch.setattr(KINDS[PoolerKind.PGBOUNCER], "sample", answer, raising=False)
+    monkeypatch.setitem(vars(KINDS[PoolerKind.PGBOUNCER]), "sample", answer)
     return names
 
 

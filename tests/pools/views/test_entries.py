@@ -115,7 +115,7 @@ def test_another_kind_is_taken_over_from_its_page_too(staff, kind, views):
 
 def test_a_kind_without_steps_says_so_on_its_page(staff, monkeypatch):
     kind = KINDS["haproxy"]
-    monkeypatch.setattr(kind, "take_over_obstacle", lambda pooler: Driver.take_over_obstacle(kind, pooler))
+    monkeypatch.setitem(vars(kind), "take_over_obstacle", lambda pooler: Driver.take_over_obstacle(kind, pooler))
     page = page_of(staff.get(f"/poolers/{a_pooler(kind='haproxy', config_dir='', port=1).pk}/"))
     assert "The panel has no steps that take over a running HAProxy" in page
     assert "take-over/" not in page

@@ -52,7 +52,7 @@ def test_without_generators_the_program_here_counts(monkeypatch: pytest.MonkeyPa
     def find() -> Program:
         raise ProgramMissing("none")
 
-    monkeypatch.setattr(ENGINES["pgbench"], "find", find)
+    monkeypatch.setitem(vars(ENGINES["pgbench"]), "find", find)
     assert options.known_program_version("pgbench") is None
     options.check_program_version("pgbench", {"continue_on_error": True})
 
