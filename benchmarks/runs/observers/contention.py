@@ -3,6 +3,7 @@
 Time stolen by the hypervisor is counted apart. Time of interrupts belongs to nobody and is left out.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,15 +104,17 @@ def figures(before: ProcessorTimes, now: ProcessorTimes) -> dict[str, object]:
 def own_processor_seconds(before: ProcessorTimes, now: ProcessorTimes) -> float:
     """Return the processor seconds of our own processes between two readings.
 
-    The time of a process that ended goes to its parent as a whole, so what was counted before is taken off, unless the
-    parent is none of ours.
+    The time of a process that ended goes to its parent as a whole, so what was counted before is taken off the parent's
+    work. Until the parent asks for it that time is nowhere, so no more is taken off than the parent worked.
     """
-    parents = {pid for pid, _started in now.ours}
-    spent = sum(
-        own.seconds - before.ours[key].seconds if key in before.ours else own.seconds for key, own in now.ours.items()
+    counted_before: dict[int, float] = defaultdict(float)
+    for key, own in before.ours.items():
+        if key not in now.ours:
+            counted_before[own.parent] += own.seconds
+    return sum(
+        max(0.0, own.seconds - (before.ours[key].seconds if key in before.ours else 0.0) - counted_before[key[0]])
+        for key, own in now.ours.items()
     )
-    ended = (own for key, own in before.ours.items() if key not in now.ours)
-    return spent - sum(own.seconds for own in ended if own.parent in parents)
 
 
 def unreliable_because(observed: ObservedSummary, allowed_percent: int) -> str:

@@ -33,6 +33,15 @@ def test_time_of_our_ended_processes_is_no_work_of_others() -> None:
     assert contention.own_processor_seconds(BEFORE, inherited) == 1.5
 
 
+def test_an_ended_process_that_nobody_waited_for_yet_takes_no_time_off_others() -> None:
+    """All work of the host was taken for that of others while a stopped worker was a zombie."""
+    unwaited = ProcessorTimes(
+        worked=104.0, stolen=0.0, total=220.0, ours={SERVER: OwnProcess(20.5, 1), WORKER: OwnProcess(3.0, 1)}
+    )
+    assert contention.own_processor_seconds(BEFORE, unwaited) == 3.0
+    assert contention.figures(BEFORE, unwaited)["others_percent"] == 5.0
+
+
 @pytest.mark.parametrize(
     ("found", "allowed", "begins"),
     [
