@@ -207,19 +207,33 @@ def pooler(db: None, pgbouncer: PgBouncerServer) -> Pooler:
     return made
 
 
-@pytest.fixture
-def queue(redis_server: RedisServer, settings: Settings) -> Iterator[RedisServer]:
-    """This process submits to, publishes to and reads from `redis_server`, which starts empty."""
-    settings.REDIS_URL = redis_server.url
+@contextlib.contextmanager
+def speaking_to(server: RedisServer, settings: Settings) -> Iterator[None]:
+    """Within it this process submits to, publishes to and reads from that server, which starts empty."""
+    settings.REDIS_URL = server.url
     broker = celery_app.conf.broker_url
-    use_broker(redis_server.url)
+    use_broker(server.url)
     redis_client.reset_shared()
-    with redis.Redis.from_url(redis_server.url) as client:
+    with redis.Redis.from_url(server.url) as client:
         client.flushall()
-    yield redis_server
+    yield
     redis_client.shared().close()
     redis_client.reset_shared()
     use_broker(broker)
+
+
+@pytest.fixture
+def queue(redis_server: RedisServer, settings: Settings) -> Iterator[RedisServer]:
+    """This process speaks to `redis_server`, as the lasting worker does."""
+    with speaking_to(redis_server, settings):
+        yield redis_server
+
+
+@pytest.fixture(scope="module")
+def own_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """A Redis that no worker of another test speaks to."""
+    with RedisServer(tmp_path_factory.mktemp("redis"), free_port(), password="redis-password") as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -19,18 +19,11 @@ from benchmarks.generators import heartbeats
 from core.installation import pausing
 from core.lib import queues
 from panel import diagnosis
-from panel.quickstart.servers import RedisServer, free_port
+from panel.quickstart.servers import RedisServer
 
 ROOT = Path(__file__).resolve().parents[3]
 pytestmark = [pytest.mark.live, pytest.mark.django_db]
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="root alone mounts folders and becomes others")
-
-
-@pytest.fixture(scope="module")
-def own_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    """A Redis that no worker of another test speaks to."""
-    with RedisServer(tmp_path_factory.mktemp("redis"), free_port(), password="redis-password") as server:
-        yield server
 
 
 @pytest.fixture

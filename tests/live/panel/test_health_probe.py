@@ -17,10 +17,18 @@ from core.lib.env import BASE_DIR
 from core.lib.queues import WorkerKind
 from panel import celery_app, health, health_probe
 from panel.quickstart.servers import RedisServer, free_port
+from tests.live.conftest import speaking_to
 from tests.live.panel_programs import TestBeat, TestWeb, TestWorker, shared_environment
 from tests.live.standbys import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def queue(own_redis: RedisServer, settings: Settings) -> Iterator[RedisServer]:
+    """A Redis without the lasting worker of other tests: it would take what a worker here leaves."""
+    with speaking_to(own_redis, settings):
+        yield own_redis
 
 
 def probe(queue_url: str, *words: str, **environment: str) -> tuple[int, str]:
