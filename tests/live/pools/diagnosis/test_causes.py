@@ -4,6 +4,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from _pytest.mark import ParameterSet
@@ -19,6 +20,7 @@ UPDATE = "UPDATE accounts SET balance = balance + 1 WHERE id = 1"
 BUSY = "SELECT sum(n) FROM generate_series(1, 400000000) n"
 STREAMS = 12  # of a few, the readers get no processor on a busy machine, and PgBouncer has nothing to do
 LINE = "COPY (SELECT repeat('x', 8000) FROM (SELECT generate_series(1, 100000000)) n) TO STDOUT"
+SOME_BYTES = 1_000_000  # more than a program reads to start
 Stage = Callable[[Clients, PostgresServer], str]
 
 
@@ -99,15 +101,21 @@ def fewer_connections_than_the_database_may_have(clients: Clients, postgres: Pos
     return "capped"
 
 
+def _bytes_read(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/io").read_text().split()[1])
+
+
 def a_full_core(clients: Clients, postgres: PostgresServer) -> str:
-    """Stream more than one core forwards."""
+    """Stream more than one core forwards, to readers of which each has read some by now."""
+    readers = []
     for session in clients.sending("streaming", LINE, count=STREAMS):
         os.set_blocking(session.fileno(), True)
         reader = subprocess.Popen(["cat"], stdin=session.fileno(), stdout=subprocess.DEVNULL)
         clients.stack.callback(reader.wait)
         clients.stack.callback(reader.kill)
+        readers.append(reader.pid)
     clients.sending("streaming", "SELECT 1", count=3)
-    time.sleep(0.5)
+    clients.wait_for(lambda: all(_bytes_read(pid) > SOME_BYTES for pid in readers))
     return "streaming"
 
 
