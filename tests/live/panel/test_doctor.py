@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -27,8 +28,14 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="root alone mounts folder
 
 
 @pytest.fixture
-def parts(own_redis: RedisServer, settings: Any, tmp_path: Path) -> Iterator["redis.Redis"]:
-    """A home with secrets, and a Redis in which beat and a worker for everything were heard of just now."""
+def parts(
+    own_redis: RedisServer, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator["redis.Redis"]:
+    """A home with secrets, and a Redis in which beat and a worker for everything were heard of just now.
+
+    They do not beat again, and a test asks all subjects several times.
+    """
+    monkeypatch.setattr(heartbeats, "ALIVE_WITHIN", timedelta(seconds=50))
     settings.HOME = settings.SECRETS_FOLDER = tmp_path
     settings.REDIS_URL = own_redis.url
     for name in diagnosis.SECRETS:
