@@ -126,10 +126,11 @@ def shop(plans: Path, settings: Settings) -> Iterator[str]:
 
 def test_an_http_plan_goes_to_the_listed_host_with_errors_by_kind(start: Start, shop: str) -> None:
     run = start(plan=shop, clients=2, duration=4)
-    assert (run.status, run.validity) == (Status.SUCCEEDED, Validity.SUSPECT)
+    assert run.status == Status.SUCCEEDED
+    assert run.validity != Validity.VALID  # on a busy machine the late first request is a reason too
     assert run.summary["errors"].keys() == {"status 503"}
-    failed, processed = map(int, re.findall(r"(\d+) of (\d+) requests failed", run.reasons[0])[0])
-    assert failed in {processed // 10, processed // 10 + 1}
+    ((failed, processed),) = re.findall(r"(\d+) of (\d+) requests failed", "\n".join(run.reasons))
+    assert int(failed) in {int(processed) // 10, int(processed) // 10 + 1}
 
 
 def test_a_plan_that_fails_says_why(start: Start, postgres: PostgresServer, bench: str) -> None:
