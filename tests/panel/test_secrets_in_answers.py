@@ -96,7 +96,7 @@ def records(settings: LazySettings, monkeypatch: pytest.MonkeyPatch) -> dict[str
         given = {"client_tls_key_file": PRIVATE_KEY, "auth_hba_file": HBA}
         Revision.objects.draft(pooler, FILES, given=given).finish(RevisionState.APPLIED, "")
     settings.WEBHOOK_SECRET = settings.EMAIL_HOST_PASSWORD = CANARIES["setting"]
-    monkeypatch.setattr(KINDS["pgbouncer"], "show", lambda *_asked: CONFIG)
+    monkeypatch.setitem(vars(KINDS["pgbouncer"]), "show", lambda *_asked: CONFIG)
     monkeypatch.setattr(sampler, "latest", lambda *_asked: ConsoleSnapshot())
     return found | {"word": "config"}
 
