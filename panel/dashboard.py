@@ -173,8 +173,9 @@ def _problems(access: Access) -> dict[str, object]:
         _first(own.exclude(error=""), lambda one: _problem("unreachable", "pooler", one, one.error)),
         _first(own.exclude(drift=[]), _drift_problem),
         _first(own.filter(settings_state__in=[PoolState.FAILED, PoolState.ROLLED_BACK]), _settings_problem),
-        _first(events, _event_problem),
+        _first(events.exclude(kind=EventKind.VULNERABLE), _event_problem),
         _first(pools, lambda one: _problem(one.state, "pool", one, one.state_reason)),
+        _first(events.filter(kind=EventKind.VULNERABLE), _event_problem),  # last: they last until an upgrade
     ]
     shown = [problem for problems, _count in groups for problem in problems][:PROBLEMS_SHOWN]
     return {"shown": shown, "more": sum(count for _problems, count in groups) - len(shown)}

@@ -17,6 +17,8 @@ from pools.models.entries import Entry
 from pools.models.poolers import Pooler
 from pools.models.pools import Pool
 
+VULNERABILITIES = uuid.uuid5(uuid.NAMESPACE_URL, "pooldeck:vulnerabilities")  # A release is that of many poolers.
+
 
 class EventKind(models.TextChoices):
     """Conditions that open an event."""
@@ -34,6 +36,7 @@ class EventKind(models.TextChoices):
     FAILING = "failing", _("pool failing")
     UNSENT = "unsent", _("audit entries not sent")
     CLIENT_LIMIT = "client_limit", _("client limit nearly reached")
+    VULNERABLE = "vulnerable", _("known vulnerabilities")
 
 
 class Severity(models.TextChoices):
@@ -142,6 +145,13 @@ class Event(ChoiceLabels):
         if not is_about_clients or self.subject_type not in (SubjectType.POOL, SubjectType.ENTRY, SubjectType.POOLER):
             return ""
         return reverse(f"{self.subject_type}-waiting", args=[self.subject_id])
+
+    @property
+    def cause(self) -> uuid.UUID:
+        """Return the id of what is told in one message: a pooler or a cluster; one of all releases' vulnerabilities."""
+        if self.kind == EventKind.VULNERABLE:
+            return VULNERABILITIES
+        return self.pooler_id or self.subject_id
 
     @property
     def is_open(self) -> bool:

@@ -37,7 +37,9 @@ class Notice(Delivery):
 
     event = models.ForeignKey(Event, on_delete=models.CASCADE, related_name="notices")
     moment = models.CharField(max_length=6, choices=Moment.choices)
-    cause = models.UUIDField(null=True, help_text=_("The pooler or cluster whose events are told in one message"))
+    cause = models.UUIDField(
+        null=True, help_text=_("The pooler, cluster or other cause whose events are told in one message")
+    )
     is_held = models.BooleanField(
         default=False, db_default=False, help_text=_("Held back by quiet hours, for the digest at their end")
     )
@@ -59,7 +61,7 @@ class Notice(Delivery):
                 event=event,
                 moment=moment,
                 channel=channel.code,
-                cause=event.pooler_id or event.subject_id,
+                cause=event.cause,
                 due_at=now + timedelta(seconds=channel.group_s),
             )
             for event in events

@@ -1,6 +1,6 @@
 """The watched values: figures of the consoles, and results of checks and applies."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import NAMESPACE_URL, UUID, uuid5
 
@@ -26,6 +26,7 @@ from pools.models import (
 from pools.models.poolers import taking_clients
 from pools.monitoring.sampler import ConsoleSnapshot
 from pools.poolers import KINDS
+from pools.poolers.advisory import Advisory
 
 TRAIL_ID = uuid5(NAMESPACE_URL, "pooldeck:audit-trail")  # the one subject of its kind
 
@@ -59,6 +60,7 @@ def all_values(snapshots: Mapping[UUID, ConsoleSnapshot]) -> Iterator[Value]:
         yield from _of_pooler(pooler, snapshots.get(pooler.pk), pooler.pk in drifted)
         yield from _of_owner(pooler, kept.get(pooler.pk))
         yield from _of_clients(pooler, snapshots.get(pooler.pk))
+        yield from _of_release(pooler)
     down = set(ClusterStatus.objects.filter(state=ClusterState.UNREACHABLE).values_list("cluster_id", flat=True))
     for pool in Pool.objects.wanted().of_people().only(*OF_POOLS):
         if pool.cluster_id not in down:  # The event of an unreachable cluster says why its pools fail.
@@ -108,6 +110,28 @@ def _of_clients(pooler: Pooler, snapshot: ConsoleSnapshot | None) -> Iterator[Va
     words = {"clients": snapshot.clients, "most": snapshot.most_clients, "percent": f"{percent:.0f}"}
     message = text % (words | {"setting": KINDS[pooler.kind].clients_setting})
     yield Value(EventKind.CLIENT_LIMIT, SubjectType.POOLER, pooler.pk, pooler.name, percent, message, pooler.pk)
+
+
+def _of_release(pooler: Pooler) -> Iterator[Value]:
+    """Yield the number of published vulnerabilities of the pooler's release; nothing while that is unknown."""
+    if not pooler.server_version:
+        return
+    found = KINDS[pooler.kind].advisories(pooler.server_version)
+    message = _release_message(pooler.server_version, found) if found else ""
+    subject = (SubjectType.POOLER, pooler.pk, pooler.name)
+    yield Value(EventKind.VULNERABLE, *subject, len(found), message, pooler.pk)
+
+
+def _release_message(version: str, found: Sequence[Advisory]) -> str:
+    text = ngettext(
+        "%(version)s has %(count)s published vulnerability (%(names)s), fixed in %(fixed_in)s; a distribution's "
+        "package may have the fix",
+        "%(version)s has %(count)s published vulnerabilities (%(names)s), all fixed in %(fixed_in)s; a distribution's "
+        "package may have some of the fixes",
+        len(found),
+    )
+    names = ", ".join(one.cve for one in found)
+    return text % {"version": version, "count": len(found), "names": names, "fixed_in": found[0].fixed_in}
 
 
 def _of_trail() -> Value:

@@ -93,6 +93,13 @@ WATCHES = {
         Watch(
             EventKind.RESTART, Severity.WARNING, Rule(1, 1, 0), _("a pooler's settings wait for a restart"), "", False
         ),
+        Watch(
+            EventKind.VULNERABLE,
+            Severity.WARNING,
+            Rule(1, 1, 0),
+            _("published vulnerabilities of a pooler's release"),
+            _("vulnerabilities"),
+        ),
     )
 }
 

@@ -82,6 +82,16 @@ def test_open_events_are_troubles_and_what_does_not_fit_is_counted(staff):
     assert '<a href="/events/?state=open">and 2 more</a>' in page_of(staff.get("/"))
 
 
+def test_known_vulnerabilities_stand_behind_what_fails_now(staff):
+    pooler = a_pooler(name="edge", port=1)
+    a_pool(name="shut", pooler=pooler, state=PoolState.FAILING, state_reason="no database")
+    for _ in range(5):
+        an_event(a_pool(pooler=pooler), kind=EventKind.VULNERABLE)
+    troubles = staff.get("/").context["troubles"]
+    assert [trouble.state for trouble in troubles["shown"]] == ["failing", *["warning"] * 4]
+    assert troubles["more"] == 1
+
+
 def test_a_configuration_that_is_not_as_it_was_wished_is_trouble_though_every_pool_is_applied(staff):
     edge = a_pooler(name="edge", port=1, drift=[{"where": "pooldeck.ini", "what": "it was edited by hand"}])
     core = a_pooler(name="core", port=2, settings_state=PoolState.ROLLED_BACK, settings_reason="the reload was refused")

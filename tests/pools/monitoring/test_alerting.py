@@ -115,7 +115,8 @@ def test_everything_that_is_looked_after_has_its_value():
     checked(cluster, max_connections=43)
     pool = a_pool(name="web", cluster=cluster, size=30, state="failed", applied_at=timezone.now())
     pool.pooler.needs_restart = [{"name": "listen_port", "live": "1", "wanted": "2"}]
-    pool.pooler.save(update_fields=["needs_restart"])
+    pool.pooler.server_version = "PgBouncer 1.26.0"
+    pool.pooler.save(update_fields=["needs_restart", "server_version"])
     figures = {"web": PoolFigures(cl_waiting=3, maxwait_ms=1500)}
     snapshot = ConsoleSnapshot(at=1.0, figures=figures, clients=60, most_clients=80)
     name = pool.pooler.name
@@ -125,6 +126,7 @@ def test_everything_that_is_looked_after_has_its_value():
         ("drift", name): False,
         ("restart", name): True,
         ("client_limit", name): 75.0,
+        ("vulnerable", name): 3,
         ("waiting", "web"): 3,
         ("maxwait", "web"): 1.5,
         ("failing", "web"): False,
@@ -149,6 +151,33 @@ def test_a_pooler_that_lets_in_few_more_clients_opens_an_event_before_it_refuses
 def test_a_pooler_that_tells_no_limit_of_its_clients_has_no_value_of_it():
     pooler = a_pooler()
     assert ("client_limit", pooler.name) not in values_of({pooler.pk: ConsoleSnapshot(at=1.0)})
+
+
+def test_a_release_with_known_vulnerabilities_is_an_event_that_names_them_until_it_is_upgraded():
+    rules = {EventKind.VULNERABLE: thresholds.bounds()[EventKind.VULNERABLE]}
+    unknown, pooler = a_pooler(), a_pooler(name="edge", server_version="PgBouncer 1.25.2")
+    for kind in ("pgpool", "haproxy"):
+        a_pooler(kind=kind, server_version="1.25.2")
+    for version in ("PgBouncer 1.26.0", "PgBouncer 1.26.1"):
+        type(pooler).objects.filter(pk=pooler.pk).update(server_version=version)
+        values = [one for one in metric_values.all_values({}) if one.kind == EventKind.VULNERABLE]
+        alerting.judge_values(values, rules)
+    event = Event.objects.get()
+    assert (event.subject_name, event.value, event.is_open) == ("edge", 3, False)
+    assert event.message == (
+        "PgBouncer 1.26.0 has 3 published vulnerabilities (CVE-2026-107350, CVE-2026-107349, CVE-2026-107348), all "
+        "fixed in 1.26.1; a distribution's package may have some of the fixes"
+    )
+    assert unknown.pk not in {one.subject_id for one in values}
+
+
+def test_the_vulnerable_releases_of_all_poolers_are_one_message():
+    poolers = [a_pooler(server_version="PgBouncer 1.26.0") for _ in range(3)]
+    values = [one for one in metric_values.all_values({}) if one.kind == EventKind.VULNERABLE]
+    alerting.judge_values(values, {EventKind.VULNERABLE: thresholds.bounds()[EventKind.VULNERABLE]})
+    told = Notice.objects.values_list("event__subject_id", "cause")
+    assert {subject for subject, _ in told} == {pooler.pk for pooler in poolers}
+    assert len({cause for _, cause in told}) == 1
 
 
 @pytest.mark.django_db(transaction=True)
