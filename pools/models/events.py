@@ -32,6 +32,7 @@ class EventKind(models.TextChoices):
     DRIFT = "drift", _("configuration drift")
     UNSEEN = "unseen", _("configuration files not checked")
     LAG = "lag", _("replication lag")
+    READ_LAG = "read_lag", _("read pool behind the primary")
     RESTART = "restart", _("restart required")
     FAILING = "failing", _("pool failing")
     UNSENT = "unsent", _("audit entries not sent")
@@ -148,9 +149,11 @@ class Event(ChoiceLabels):
 
     @property
     def cause(self) -> uuid.UUID:
-        """Return the id of what is told in one message: a pooler or a cluster; one of all releases' vulnerabilities."""
+        """Return the id of what is told in one message: a pooler, a cluster, or all vulnerable releases."""
         if self.kind == EventKind.VULNERABLE:
             return VULNERABILITIES
+        if self.kind == EventKind.READ_LAG and isinstance(self.subject, Pool):
+            return self.subject.cluster_id  # whose own event tells of the same standby
         return self.pooler_id or self.subject_id
 
     @property

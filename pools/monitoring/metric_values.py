@@ -4,17 +4,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from django.db.models import Count, Max, Q
+from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from core.audit.stream import state
+from pools.clusters import topology
 from pools.config_files import folder_owner
 from pools.inventory import budget
 from pools.models import (
     Cluster,
     ClusterState,
-    ClusterStatus,
     Entry,
     EventKind,
     NodeRole,
@@ -61,22 +61,25 @@ def all_values(snapshots: Mapping[UUID, ConsoleSnapshot]) -> Iterator[Value]:
         yield from _of_owner(pooler, kept.get(pooler.pk))
         yield from _of_clients(pooler, snapshots.get(pooler.pk))
         yield from _of_release(pooler)
-    down = set(ClusterStatus.objects.filter(state=ClusterState.UNREACHABLE).values_list("cluster_id", flat=True))
+    clusters = list(Cluster.objects.select_related("status").prefetch_related("nodes"))
+    down, lags = _down(clusters), {cluster.pk: _lag(cluster) for cluster in clusters}
     for pool in Pool.objects.wanted().of_people().only(*OF_POOLS):
         if pool.cluster_id not in down:  # The event of an unreachable cluster says why its pools fail.
             yield _of_failing(pool)
+        if pool.target == NodeRole.STANDBY:
+            yield from _of_reads(pool, lags[pool.cluster_id])
         if pool.pooler_id in answered:
             yield from _of_queue(*answered[pool.pooler_id], (SubjectType.POOL, pool.pk, pool.name), pool.size)
     for entry in Entry.objects.unmanaged().only(*OF_ENTRIES):
         if entry.pooler_id in answered:
             subject = (SubjectType.ENTRY, entry.pk, entry.name)
             yield from _of_queue(*answered[entry.pooler_id], subject, entry.size or 0)
-    yield from _of_clusters()
+    yield from _of_clusters(clusters, lags)
     yield _of_trail()
 
 
 REFUSED = (PoolState.FAILED, PoolState.ROLLED_BACK)
-OF_POOLS = ("name", "size", "state", "state_reason", "cluster", "pooler")
+OF_POOLS = ("name", "size", "state", "state_reason", "target", "cluster", "pooler")
 OF_ENTRIES = ("name", "size", "pooler")
 
 
@@ -202,13 +205,39 @@ def _refusal_message(count: int, settings: bool) -> str:
     return text % {"count": count}
 
 
-def _of_clusters() -> Iterator[Value]:
-    figures = {"lag_s": Max("nodes__lag_s"), "nodes_count": Count("nodes")}
-    clusters = list(Cluster.objects.select_related("status").annotate(**figures))
+def _down(clusters: Iterable[Cluster]) -> set[UUID]:
+    """Return the ids of those whose last check got no answer."""
+    checked = ((cluster.pk, getattr(cluster, "status", None)) for cluster in clusters)
+    return {pk for pk, status in checked if status and status.state == ClusterState.UNREACHABLE}
+
+
+@dataclass(frozen=True)
+class Lag:
+    """The lag of the slowest standby of a cluster in seconds: 0 without standbys, None where no check tells it."""
+
+    seconds: float | None
+    standby: str = ""
+
+
+def _lag(cluster: Cluster) -> Lag:
+    standbys = topology.standbys(cluster)
+    if not standbys:
+        return Lag(0.0)
+    lags = [Lag(lag_s, str(place)) for place in standbys if (lag_s := place.found.lag_s) is not None]
+    return max(lags, key=lambda lag: lag.seconds or 0, default=Lag(None))
+
+
+def _of_reads(pool: Pool, lag: Lag) -> Iterator[Value]:
+    """Yield the age in seconds of the rows that clients of a read pool may get."""
+    if lag.seconds is not None:
+        text = _("its clients may read rows that are %(lag)s s old: standby %(standby)s is behind the primary")
+        message = text % {"lag": f"{lag.seconds:.0f}", "standby": lag.standby} if lag.seconds else ""
+        yield Value(EventKind.READ_LAG, SubjectType.POOL, pool.pk, pool.name, lag.seconds, message, pool.pooler_id)
+
+
+def _of_clusters(clusters: Sequence[Cluster], lags: Mapping[UUID, Lag]) -> Iterator[Value]:
     budgets = budget.of_clusters(clusters)
-    of_standbys = budget.of_clusters(
-        (cluster for cluster in clusters if getattr(cluster, "nodes_count", 0)), target=NodeRole.STANDBY
-    )
+    of_standbys = budget.of_clusters((cluster for cluster in clusters if cluster.nodes.all()), target=NodeRole.STANDBY)
     for cluster in clusters:
         subject = (SubjectType.CLUSTER, cluster.pk, cluster.name)
         status = getattr(cluster, "status", None)
@@ -216,7 +245,7 @@ def _of_clusters() -> Iterator[Value]:
             is_down = status.state == ClusterState.UNREACHABLE
             yield Value(EventKind.CLUSTER_DOWN, *subject, is_down, status.error)
         yield from _of_budgets(subject, budgets[cluster.pk], of_standbys.get(cluster.pk))
-        if (lag_s := getattr(cluster, "lag_s", None)) is not None:
+        if (lag_s := lags[cluster.pk].seconds) is not None:
             message = _("a standby is %(lag)s s behind") % {"lag": f"{lag_s:.0f}"}
             yield Value(EventKind.LAG, *subject, lag_s, message)
 

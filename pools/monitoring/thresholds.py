@@ -76,6 +76,13 @@ WATCHES = {
             "s",
         ),
         Watch(
+            EventKind.READ_LAG,
+            Severity.WARNING,
+            Rule(60, 30, 60),
+            _("the lag of the slowest standby that a read pool leads to"),
+            "s",
+        ),
+        Watch(
             EventKind.FAILING,
             Severity.CRITICAL,
             Rule(1, 1, 15),

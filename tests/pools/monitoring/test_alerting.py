@@ -132,6 +132,7 @@ def test_everything_that_is_looked_after_has_its_value():
         ("failing", "web"): False,
         ("cluster_down", "main"): False,
         ("budget", "main"): 75.0,
+        ("lag", "main"): 0.0,
         ("unsent", "audit trail"): 0.0,
     }
 
@@ -169,6 +170,47 @@ def test_a_release_with_known_vulnerabilities_is_an_event_that_names_them_until_
         "fixed in 1.26.1; a distribution's package may have some of the fixes"
     )
     assert unknown.pk not in {one.subject_id for one in values}
+
+
+def judged_at(lag_s: float | None, node, *kinds: EventKind) -> None:
+    """Judge these kinds after a check that found the standby so far behind; None where it did not answer."""
+    type(node).objects.filter(pk=node.pk).update(lag_s=lag_s)
+    rules = {kind: thresholds.Bound(thresholds.WATCHES[kind], Rule(60, 30, 0)) for kind in kinds}
+    alerting.judge_values([one for one in metric_values.all_values({}) if one.kind in kinds], rules)
+
+
+def test_a_read_pool_whose_standby_lags_is_an_event_and_one_of_the_primary_is_not():
+    cluster = a_cluster()
+    node = a_node(cluster, host="db-2", port=5432)
+    reads = a_pool(name="reads", cluster=cluster, target=NodeRole.STANDBY)
+    a_pool(name="writes", cluster=cluster)
+    for lag_s in (59.0, 75.0, 31.0, None):
+        judged_at(lag_s, node, EventKind.READ_LAG)
+    event = Event.objects.get()
+    assert (event.subject_name, event.pooler_id, event.is_open) == ("reads", reads.pooler_id, True)
+    assert event.message == "its clients may read rows that are 75 s old: standby db-2:5432 is behind the primary"
+    judged_at(29.0, node, EventKind.READ_LAG)
+    assert not Event.objects.ongoing().exists()
+
+
+def test_a_standby_that_was_removed_lags_no_longer():
+    cluster = a_cluster()
+    node = a_node(cluster)
+    a_pool(cluster=cluster, target=NodeRole.STANDBY)
+    judged_at(75.0, node, EventKind.READ_LAG, EventKind.LAG)
+    assert Event.objects.ongoing().count() == 2
+    node.delete()
+    judged_at(0.0, node, EventKind.READ_LAG, EventKind.LAG)
+    assert not Event.objects.ongoing().exists()
+
+
+def test_the_lag_of_a_cluster_and_of_its_read_pools_is_one_message():
+    cluster = a_cluster()
+    checked(cluster, in_recovery=True, lag_s=75.0)  # the standby is at the cluster's own address
+    for _ in range(2):
+        a_pool(cluster=cluster, target=NodeRole.STANDBY)
+    judged_at(None, a_node(cluster, in_recovery=False), EventKind.READ_LAG, EventKind.LAG)
+    assert list(Notice.objects.values_list("cause", flat=True)) == [cluster.pk] * 3
 
 
 def test_the_vulnerable_releases_of_all_poolers_are_one_message():
