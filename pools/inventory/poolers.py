@@ -20,8 +20,8 @@ from pools.approvals.holding import held_back
 from pools.clusters.cluster_index import ClusterIndex
 from pools.config_files import deliveries, folder_owner
 from pools.errors import IllegalTransition, InvalidValues, PoolerUnreachable, PoolsError
-from pools.inventory import entries, pooler_validation
-from pools.models import AS_APPLIED, Host, Pooler, PoolerState, PoolState, ProcessRow
+from pools.inventory import entries, pooler_validation, restarts
+from pools.models import AS_APPLIED, Host, Pooler, PoolerState, PoolState, ProcessRow, Restart
 from pools.poolers import KINDS, smart_shutdown
 from pools.poolers.console_sample import FoundEntry, PoolFigures
 
@@ -49,7 +49,7 @@ class PoolerCheck:
     """The result of a check: the version (empty when unreachable), the problem, and `Driver.facts`.
 
     `reason` is None where the console answers and the folder belongs to another generator, `entries` where the program
-    does not tell them. `refused`: why its login may only read.
+    does not tell them. `refused`: why its login may only read. `restarts` are those since the check before.
     """
 
     version: str = ""
@@ -58,6 +58,7 @@ class PoolerCheck:
     processes: list[ProcessRow] = field(default_factory=list)
     entries: list[FoundEntry] | None = None
     refused: str = ""
+    restarts: list[Restart] = field(default_factory=list)
 
 
 class InvalidPooler(InvalidValues):
@@ -265,9 +266,10 @@ def _check(pooler: Pooler, owner: folder_owner.FolderOwner) -> PoolerCheck:
     try:
         found = PoolerCheck(kind.check(pooler), processes=pooler.processes, refused=pooler.commands_refused)
         facts, processes = kind.facts(pooler), kind.processes(pooler, found.version)
+        since = restarts.between(pooler, pooler.processes, processes)
         pooler.processes = processes  # each of them is asked for its entries
         entries, refused = kind.entries(pooler), kind.commands_refused(pooler)
-        found = replace(found, facts=facts, processes=processes, entries=entries, refused=refused)
+        found = replace(found, facts=facts, processes=processes, entries=entries, refused=refused, restarts=since)
         if pooler.is_watched:
             return found
         if not owner.is_here:
@@ -294,6 +296,7 @@ def _record(pooler: Pooler, found_by_check: PoolerCheck, index: ClusterIndex) ->
         found_by_check.processes,
         found_by_check.refused,
     )
+    Restart.objects.bulk_create(found_by_check.restarts, ignore_conflicts=True)
     if found_by_check.version and (size := KINDS[pooler.kind].usual_size(pooler)):
         pooler.pools.exclude(size=size).update(size=size)
     if KINDS[pooler.kind].has_unread_processes(pooler):  # an apply reads back what it wrote for them

@@ -24,7 +24,7 @@ from pools.models.findings import (
     WaitingSetting,
 )
 from pools.models.hosts import Host, HostCheck, HostState
-from pools.models.monitoring import EntryMinute, PoolerMinute, PoolMinute
+from pools.models.monitoring import EntryMinute, PoolerMinute, PoolMinute, Restart, RestartEvidence
 from pools.models.notices import Moment, Notice
 from pools.models.pool_set import PoolSet
 from pools.models.poolers import (
@@ -100,6 +100,8 @@ __all__ = [
     "PoolerState",
     "ProcessRow",
     "ProcessState",
+    "Restart",
+    "RestartEvidence",
     "Revision",
     "RevisionContent",
     "RevisionFields",

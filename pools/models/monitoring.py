@@ -1,6 +1,7 @@
-"""Figures of pools and poolers by minute: the average and the maximum of each."""
+"""Figures of pools and poolers by minute, the average and the maximum of each, and the restarts of poolers."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from pools.models.entries import Entry
 from pools.models.poolers import Pooler
@@ -90,3 +91,32 @@ class PoolerMinute(Minute):
 
     def __str__(self) -> str:
         return f"pooler {self.pooler_id} at {self.minute:%Y-%m-%d %H:%M}"
+
+
+class RestartEvidence(models.TextChoices):
+    """How a restart was noticed."""
+
+    PROCESS = "process", _("another process has its place")
+    COUNTERS = "counters", _("its counters began anew")
+
+
+class Restart(models.Model):
+    """A restart of a pooler, or of one of the processes that share its port; `process` is the name of that.
+
+    `at` is when the new process started, or where the panel can't see that, when the restart was noticed.
+    """
+
+    belongs_to = ("pooler",)
+
+    pooler = models.ForeignKey(Pooler, on_delete=models.CASCADE, related_name="restarts")
+    at = models.DateTimeField()
+    process = models.CharField(max_length=255, default="")
+    evidence = models.CharField(max_length=8, choices=RestartEvidence.choices)
+
+    class Meta:
+        ordering = ["-at"]
+        constraints = [models.UniqueConstraint(fields=["pooler", "at", "process"], name="one_row_of_a_restart")]
+        indexes = [models.Index(fields=["at"], name="restarts_by_age")]
+
+    def __str__(self) -> str:
+        return f"{self.process or self.pooler_id} at {self.at:%Y-%m-%d %H:%M:%S}"

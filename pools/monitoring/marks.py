@@ -1,4 +1,4 @@
-"""What happened while charts were drawn, as marks in them: revisions, size changes, events, their ends, and runs."""
+"""What happened while charts were drawn, as marks in them: revisions and size changes, restarts, events and runs."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core.accounts.access import Access
-from pools.models import Cluster, Entry, Event, EventKind, Pool, Pooler, Revision, RevisionState
+from pools.models import (
+    Cluster,
+    Entry,
+    Event,
+    EventKind,
+    Pool,
+    Pooler,
+    Restart,
+    RestartEvidence,
+    Revision,
+    RevisionState,
+)
 from pools.monitoring.windows import Window
 
 MOST = 50  # of each kind, the latest: a pooler may get a revision each minute
@@ -29,6 +40,7 @@ class MarkKind(TextChoices):
 
     SIZE = "size", gettext_lazy("size changes")
     REVISION = "revision", gettext_lazy("revisions")
+    RESTART = "restart", gettext_lazy("restarts")
     NORMAL = "normal", gettext_lazy("back to normal")
     EVENT = "event", gettext_lazy("events")
     RUN = "run", gettext_lazy("runs")
@@ -53,36 +65,37 @@ class Mark:
 def of_pool(pool: Pool, access: Access, window: Window) -> list[Mark]:
     """Return the marks of a pool: what happened to it, its pooler and its cluster, as far as the caller may see it."""
     about = Q(subject_id__in=[pool.pk, pool.pooler_id, pool.cluster_id])
-    revisions = Revision.objects.filter(pooler=pool.pooler_id)
-    return _marks(access, window, revisions=revisions, about=about, runs=pool.runs.all(), name=pool.name)
+    return _marks(access, window, pooler=pool.pooler_id, about=about, runs=pool.runs.all(), name=pool.name)
 
 
 def of_entry(entry: Entry, access: Access, window: Window) -> list[Mark]:
     """Return the marks of an entry, as `of_pool` does; no run loads an entry."""
     about = Q(subject_id__in=[entry.pk, entry.pooler_id, entry.cluster_id])
-    return _marks(access, window, revisions=Revision.objects.filter(pooler=entry.pooler_id), about=about)
+    return _marks(access, window, pooler=entry.pooler_id, about=about)
 
 
 def of_pooler(pooler: Pooler, access: Access, window: Window) -> list[Mark]:
     """Return the marks of a pooler and of all its pools."""
     about = Q(subject_id=pooler.pk) | Q(pooler_id=pooler.pk)
     runs = apps.get_model("benchmarks", "Run")._default_manager.filter(pool__pooler=pooler)
-    return _marks(access, window, revisions=Revision.objects.filter(pooler=pooler), about=about, runs=runs)
+    return _marks(access, window, pooler=pooler.pk, about=about, runs=runs)
 
 
 def of_cluster(cluster: Cluster, access: Access, window: Window) -> list[Mark]:
     """Return the marks of a cluster: its events and those of its pools, and all its runs."""
     about = Q(subject_id=cluster.pk) | Q(subject_id__in=cluster.pools.values("pk"))
-    return _marks(access, window, revisions=Revision.objects.none(), about=about, runs=cluster.runs.all())
+    return _marks(access, window, pooler=None, about=about, runs=cluster.runs.all())
 
 
 def of_poolers(poolers: Sequence[Pooler], access: Access, window: Window) -> dict[UUID, list[Mark]]:
-    """Return the revisions of each pooler by its id, in one query; their texts name it."""
+    """Return the revisions and restarts of each pooler by its id, in one query for each kind; their texts name it."""
     names = {pooler.pk: pooler.name for pooler in poolers}
     found: dict[UUID, list[Mark]] = {key: [] for key in names}
     for pooler_id, mark in _of_revisions(access.visible(Revision.objects.filter(pooler__in=poolers)), window, None):
         text = _("%(pooler)s: %(text)s") % {"pooler": names[pooler_id], "text": mark.text}
         found[pooler_id].append(replace(mark, text=text))
+    for pooler_id, mark in _of_restarts(access.visible(Restart.objects.filter(pooler__in=poolers)), window):
+        found[pooler_id].append(mark)
     return found
 
 
@@ -90,12 +103,16 @@ def _marks(
     access: Access,
     window: Window,
     *,
-    revisions: QuerySet[Revision],
+    pooler: UUID | None,
     about: Q,
     runs: QuerySet[Any] | None = None,
     name: str | None = None,
 ) -> list[Mark]:
-    found = [mark for _pooler, mark in _of_revisions(access.visible(revisions), window, name)]
+    found: list[Mark] = []
+    if pooler:
+        revisions, restarts = Revision.objects.filter(pooler=pooler), Restart.objects.filter(pooler=pooler)
+        found += [mark for _pooler, mark in _of_revisions(access.visible(revisions), window, name)]
+        found += [mark for _pooler, mark in _of_restarts(access.visible(restarts), window)]
     found += [*_of_events(access, window, about), *_of_ends(access, window, about)]
     if runs is not None:
         found += _of_runs(access.visible(runs), window)
@@ -136,6 +153,22 @@ def _revision_text(revision: Revision) -> str:
     }
     params = {"number": revision.number, "summary": revision.summary or revision.cause or "–"}
     return texts[RevisionState(revision.state)] % params
+
+
+def _of_restarts(rows: QuerySet[Restart], window: Window) -> Iterator[tuple[UUID, Mark]]:
+    """Yield the mark of each restart, with the id of its pooler."""
+    listed = rows.filter(at__gte=window.since, at__lt=window.until).select_related("pooler")
+    for restart in listed.only("at", "process", "evidence", "pooler__name").order_by("-at")[:MOST]:
+        words = {"pooler": restart.pooler.name, "process": restart.process}
+        name = _("restart")
+        if restart.evidence == RestartEvidence.COUNTERS:
+            name, text = _("counters from 0"), _("The pooler counts from 0, after a restart or a KILL: %(pooler)s")
+        elif restart.process:
+            text = _("A process of the pooler restarted: %(pooler)s, %(process)s")
+        else:
+            text = _("The pooler restarted: %(pooler)s")
+        url = reverse("pooler-detail", args=[restart.pooler_id])
+        yield restart.pooler_id, Mark(restart.at, MarkKind.RESTART, name, text % words, url)
 
 
 def _of_events(access: Access, window: Window, about: Q) -> Iterator[Mark]:

@@ -11,8 +11,8 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from pools.models import Entry, EntryMinute, Event, Pool, Pooler, PoolerMinute, PoolMinute
-from pools.monitoring import alerting, pool_logins, redis_store, rollup, sampler
+from pools.models import Entry, EntryMinute, Event, Pool, Pooler, PoolerMinute, PoolMinute, Restart
+from pools.monitoring import alerting, pool_logins, redis_store, restarts, rollup, sampler
 from pools.monitoring.redis_store import SharingDown
 from pools.monitoring.rollup import Snapshot
 from pools.monitoring.sampler import ConsoleSnapshot
@@ -34,7 +34,9 @@ def record() -> None:
     try:
         if not redis_store.claim(f"look:{int(now // EVERY_S)}", EVERY_S * 2):
             return
-        snapshots = sampler.snapshots_of(Pooler.objects.all(), WITHIN_S)
+        poolers = list(Pooler.objects.all())
+        snapshots = sampler.snapshots_of(poolers, WITHIN_S)
+        restarts.record(poolers, snapshots, _last)
         _keep_answers(snapshots)
         store_minute(int(now // 60) - 1)
         _prune_when_due()
@@ -82,14 +84,20 @@ def recent(pooler_id: UUID) -> list[Snapshot]:
     return [_snapshot(one) for snapshots in kept for one in snapshots]
 
 
+def _last(pooler_id: UUID) -> Snapshot | None:
+    """Return the last snapshot of a pooler that was kept."""
+    return next(reversed(recent(pooler_id)), None)
+
+
 def prune() -> None:
-    """Delete minutes older than POOLDECK_HISTORY_DAYS, and events that closed more than a year ago."""
+    """Delete minutes and restarts older than POOLDECK_HISTORY_DAYS, and events that closed more than a year ago."""
     oldest = int(time.time() // 60) - settings.HISTORY_DAYS * 24 * 60
     for model in (PoolMinute, EntryMinute, PoolerMinute):
         count, _ = model.objects.filter(minute__lt=oldest).delete()
         if count:
             logger.info("%d minutes older than %d days deleted", count, settings.HISTORY_DAYS)
     Event.objects.filter(closed_at__lt=timezone.now() - EVENTS_KEPT).delete()
+    Restart.objects.filter(at__lt=timezone.now() - timedelta(days=settings.HISTORY_DAYS)).delete()
 
 
 def _prune_when_due() -> None:

@@ -71,6 +71,7 @@ class Driver(ABC):
     can_be_taken_over = False  # the files of a running one can become the panel's (`pools.deployment.take_overs`)
     compared_views = ""  # its console's names of what the first apply of a take-over must not change
     counts_entries = False  # its console counts clients and servers of each database that clients can name
+    counts_from_its_start = False  # the counters of a pool that stays are less only after a restart, or a KILL
     clients_setting = ""  # its manual's name of the most clients that it lets in; empty where `most_clients` tells none
     read_log: Callable[[Pooler, str], LogEnd] | None = None  # from its host, by the path of its main file
     one_core_program = ""  # the name of its program, where each of its processes uses one core at most

@@ -12,6 +12,7 @@ import struct
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from itertools import chain
@@ -62,6 +63,15 @@ def parent(pooler: Pooler, name: str) -> int | None:
 def _parent_of(pid: int) -> int | None:
     with suppress(psutil.Error, OSError):
         return psutil.Process(pid).ppid()
+    return None
+
+
+def started_at(pid: int, name: str) -> datetime | None:
+    """Return when a process of this host started whose program's name begins with `name`; None where it is not seen."""
+    with suppress(psutil.Error, OSError):
+        process = psutil.Process(pid)
+        if process.name().startswith(name):
+            return datetime.fromtimestamp(process.create_time(), UTC)
     return None
 
 

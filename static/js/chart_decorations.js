@@ -4,7 +4,14 @@ import { placed } from "./chart_marks.js";
 import { color } from "./charts_colors.js";
 
 const FONT = "11px sans-serif";
-const COLORS = { size: "--chart-2", normal: "--chart-6", revision: "--chart-7", event: "--chart-4", run: "--chart-5" };
+const COLORS = {
+  size: "--chart-2",
+  restart: "--chart-8",
+  normal: "--chart-6",
+  revision: "--chart-7",
+  event: "--chart-4",
+  run: "--chart-5",
+};
 
 /** The time not reached yet, shaded, and marked moments, named in charts with `marksNamed`. */
 export function decorations(owner) {

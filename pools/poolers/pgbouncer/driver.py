@@ -92,7 +92,7 @@ class PgBouncer(Driver):
     port_setting = "listen_port"
     fetched_names = fetched.NAMES
     is_fetchable = has_auth_query = can_chain = exports_metrics = admits_others = True
-    takes_experiments = sizes_each_pool = can_be_taken_over = counts_entries = True
+    takes_experiments = sizes_each_pool = can_be_taken_over = counts_entries = counts_from_its_start = True
     compared_views = "SHOW DATABASES, SHOW CONFIG, SHOW USERS"
     features = FEATURES
     clients_setting, managed_section = "max_client_conn", "pgbouncer"

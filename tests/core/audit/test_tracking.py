@@ -35,6 +35,7 @@ NOT_ACTS = {
     "pools.Notice": "notices of events, which a worker sends",
     "pools.PoolMinute": "figures",
     "pools.PoolerMinute": "figures",
+    "pools.Restart": "findings of checks and polls",
     "pools.RevisionContent": "files of a revision, sealed; the revision is recorded",
     "benchmarks.ExperimentResource": "made for an experiment; the pools and roles themselves are recorded",
     "benchmarks.LatencyHistogram": "figures",

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from core.accounts.access import Access
 from core.accounts.models import Role, Team
-from pools.models import Pool, Pooler, Revision, RevisionState, SubjectType
+from pools.models import Pool, Pooler, Restart, RestartEvidence, Revision, RevisionState, SubjectType
 from pools.monitoring import marks
 from pools.monitoring.marks import MarkKind
 from pools.monitoring.windows import RANGES
@@ -25,6 +25,10 @@ def a_revision(pooler: Pooler, summary: str, state: RevisionState = RevisionStat
     revision = Revision.objects.draft(pooler, {}, summary=summary)
     revision.finish(state)
     return revision
+
+
+def a_restart(pooler: Pooler, evidence: RestartEvidence = RestartEvidence.PROCESS, process: str = "") -> Restart:
+    return Restart.objects.create(pooler=pooler, at=timezone.now(), evidence=evidence, process=process)
 
 
 def of_pool(pool: Pool, access: Access = ALL) -> list[tuple[MarkKind, str]]:
@@ -119,6 +123,28 @@ def test_the_end_of_a_failure_or_of_an_awaited_restart_is_marked_too(kind, name)
     assert of_pool(pool) == [(MarkKind.NORMAL, name)]
 
 
+@pytest.mark.parametrize(
+    ("evidence", "process", "name", "text"),
+    [
+        (RestartEvidence.PROCESS, "", "restart", "The pooler restarted: edge"),
+        (RestartEvidence.PROCESS, "b.ini", "restart", "A process of the pooler restarted: edge, b.ini"),
+        (
+            RestartEvidence.COUNTERS,
+            "",
+            "counters from 0",
+            "The pooler counts from 0, after a restart or a KILL: edge",
+        ),
+    ],
+)
+def test_a_restart_is_marked_on_pool_pooler_and_cluster_as_far_as_it_was_seen(evidence, process, name, text):
+    pool = a_pool(pooler=a_pooler(name="edge"))
+    restart, window = a_restart(pool.pooler, evidence, process), RANGES[HOUR].window()
+    found = [*marks.of_pool(pool, ALL, window), *marks.of_pooler(pool.pooler, ALL, window)]
+    found += marks.of_poolers([pool.pooler], ALL, window)[pool.pooler_id]
+    assert [(one.kind, one.name, one.text, one.at) for one in found] == [(MarkKind.RESTART, name, text, restart.at)] * 3
+    assert {one.url for one in found} == {f"/poolers/{pool.pooler_id}/"}
+
+
 def test_what_happened_outside_of_the_window_is_not_marked():
     pool = a_pool()
     before = timezone.now() - timedelta(hours=3)
@@ -145,5 +171,6 @@ def test_marks_cost_the_same_with_one_and_three(django_assert_num_queries):
         an_event(pool, kind=kind)
         a_revision(pool.pooler, "x is new")
         a_finished_run(cluster=pool.cluster, pool=pool)
-    with django_assert_num_queries(4):
-        assert len(marks.of_pool(pool, ALL, RANGES[HOUR].window())) == 9
+        a_restart(pool.pooler, process=kind)
+    with django_assert_num_queries(5):
+        assert len(marks.of_pool(pool, ALL, RANGES[HOUR].window())) == 12

@@ -1,13 +1,14 @@
 """What the recorder forgets, and what it does without Redis."""
 
 import time
+from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
 from core.lib import redis_client
 from panel.quickstart.ports import free_port
-from pools.models import EntryMinute, Event, PoolerMinute, PoolMinute
+from pools.models import EntryMinute, Event, PoolerMinute, PoolMinute, Restart
 from pools.monitoring import recorder, redis_store
 from tests.pools.monitoring.records import a_minute, an_event
 from tests.pools.records import a_pool, an_entry
@@ -22,7 +23,11 @@ def test_minutes_past_their_days_are_forgotten_and_events_a_year_after_they_clos
         a_minute(pool, ago)
     open_event = an_event(pool)
     an_event(a_pool(), closed_at=timezone.now() - recorder.EVENTS_KEPT)
+    kept, gone = (timezone.now() - timedelta(minutes=ago) for ago in (DAYS_14 - 5, DAYS_14 + 5))
+    for at in (kept, gone):
+        Restart.objects.create(pooler=pool.pooler, at=at, evidence="process")
     recorder.prune()
+    assert [one.at for one in Restart.objects.all()] == [kept]
     now = int(time.time() // 60)
     assert [now - row.minute for row in PoolMinute.objects.order_by("-minute")] == [10, DAYS_14 - 5]
     assert list(Event.objects.all()) == [open_event]
