@@ -16,11 +16,22 @@ def find(evidence: Evidence) -> Finding | None:
         return _refused(evidence, reason)
     if queue.servers:
         return None
-    return Finding(
-        _("The pooler has no connection to the server of pool %(pool)s, although the panel can log in there.")
-        % {"pool": queue.name},
-        _("The pooler's log has the reason: its password, its network or its TLS differ from the panel's."),
-    )
+    return _without_connection(evidence)
+
+
+def _without_connection(evidence: Evidence) -> Finding:
+    """Return a finding that claims no more than what the panel itself has tried at the server."""
+    remedy = _("The pooler's log has the reason: its password, its network or its TLS differ from the panel's.")
+    if evidence.login_error is not None:
+        sentence = _("The pooler has no connection to the server of pool %(pool)s, although its role can log in there.")
+    elif evidence.sessions is not None:
+        sentence = _(
+            "The pooler has no connection to the server of pool %(pool)s, although the panel's role can log in there."
+        )
+    else:
+        sentence = _("The pooler has no connection to the server of pool %(pool)s.")
+        remedy = _("The pooler's log has the reason. Once its server is a cluster here, the panel tries that too.")
+    return Finding(sentence % {"pool": evidence.queue.name}, remedy)
 
 
 def _refused(evidence: Evidence, reason: str) -> Finding:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from pools.diagnosis import causes
+from pools.diagnosis.causes import server_logins
 from pools.diagnosis.evidence import Evidence
 from pools.diagnosis.sessions import ServerSessions, Session
 from pools.poolers.pool_queue import CoreUse, Limit, PoolQueue, ServerConnection
@@ -121,3 +122,15 @@ def test_a_reached_limit_of_clients_stands_behind_what_holds_the_connections() -
 
 def test_a_cause_is_one_module_and_one_line() -> None:
     assert list(causes.CAUSES) == list(causes.NAMES)
+
+
+def test_a_lack_of_connections_claims_no_login_that_was_not_tried() -> None:
+    lacking = evidence(server_limits=())
+    found = [replace(lacking, sessions=None), lacking, replace(lacking, login_error="")]
+    sentences = [server_logins.find(one).sentence for one in found]  # type: ignore[union-attr]
+    lead = "The pooler has no connection to the server of pool orders"
+    assert sentences == [
+        f"{lead}.",
+        f"{lead}, although the panel's role can log in there.",
+        f"{lead}, although its role can log in there.",
+    ]
