@@ -57,10 +57,14 @@ def current(target: Target) -> Diagnosis:
 def of_pooler(access: Access, pooler: Pooler) -> list[tuple[Target, Diagnosis]]:
     """Return the diagnoses of the pools whose clients have waited longest, each with its pool or entry.
 
-    Raises `PoolerUnreachable`.
+    Where none waits and the pooler lets no further client in, that of the pool with most clients tells so. Raises
+    `PoolerUnreachable`.
     """
-    figures = KINDS[pooler.kind].sample(pooler).figures
+    sample = KINDS[pooler.kind].sample(pooler)
+    figures = sample.figures
     waiting = sorted((name for name in figures if figures[name].cl_waiting), key=lambda name: -figures[name].maxwait_ms)
+    if not waiting and 0 < sample.most_clients <= sample.clients:
+        waiting = sorted(figures, key=lambda name: -figures[name].cl_active)[:1]
     found = targets(pooler, waiting[:POOLS_OF_POOLER])
     return [(target, read_by(access, target)) for name in waiting if (target := found.get(name))]
 

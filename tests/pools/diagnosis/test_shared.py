@@ -11,6 +11,8 @@ from pools.diagnosis.blocking_tree import Branch
 from pools.diagnosis.diagnosis import Diagnosis, Holder
 from pools.diagnosis.finding import Finding
 from pools.models import Pool
+from pools.poolers import KINDS
+from pools.poolers.console_sample import ConsoleSample, PoolFigures
 from tests.callers import of_an_admin, person
 from tests.pools.diagnosis.test_causes import OPEN, connection
 from tests.pools.records import a_cluster, a_pool, a_pooler
@@ -47,3 +49,13 @@ def test_all_who_look_within_two_seconds_share_a_diagnosis(pool: Pool, monkeypat
     assert shared.current(pool) is first
     monkeypatch.setattr(shared, "FRESH_S", 0.0)
     assert shared.current(pool) is not first
+
+
+def test_a_pooler_that_lets_nobody_in_is_told_by_the_pool_with_most_clients(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures = {"idle": PoolFigures(cl_active=1), pool.name: PoolFigures(cl_active=9)}
+    for clients, found in ((9, []), (10, [pool])):
+        sample = ConsoleSample(figures, clients=clients, most_clients=10)
+        monkeypatch.setattr(type(KINDS["pgbouncer"]), "sample", lambda *_words, sample=sample: sample)
+        assert [target for target, _diagnosis in shared.of_pooler(of_an_admin(), pool.pooler)] == found
