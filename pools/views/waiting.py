@@ -9,8 +9,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from core.accounts.access import Access, find, needs
-from pools.diagnosis import shared
+from pools.diagnosis import ending, shared
 from pools.diagnosis.diagnosis import Diagnosis, Target
+from pools.diagnosis.sessions import Session
 from pools.errors import PoolerUnreachable
 from pools.models import Entry, Pool, Pooler
 
@@ -25,6 +26,11 @@ class ShownDiagnosis:
     diagnosis: Diagnosis
     may_end: bool
     kill_page: str
+
+    @property
+    def to_end(self) -> list[tuple[Session, str]]:
+        """The sessions whose end would help, each with why the panel does not end it, told to who may end others."""
+        return [(one, ending.refusal(one) if self.may_end else "") for one in self.diagnosis.to_end]
 
     @classmethod
     def to(cls, access: Access, target: Target, diagnosis: Diagnosis) -> "ShownDiagnosis":
