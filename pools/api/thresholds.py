@@ -49,7 +49,10 @@ class RuleSerializer(serializers.Serializer[Rule]):
 
 
 class BoundSerializer(KnownFields):
-    """One kind of event: it opens when `measures` was at least `opens_at` for `for_s`, and closes below `closes_at`."""
+    """One kind of event: it opens when `measures` was at least `opens_at` for `for_s`, and closes below `closes_at`.
+
+    Where `falls` is true, it opens at `opens_at` or less, and closes above `closes_at`.
+    """
 
     kind = serializers.CharField(source="watch.kind", read_only=True, help_text=_("As events have it"))
     title = serializers.CharField(source="watch.kind.label", read_only=True)
@@ -58,6 +61,9 @@ class BoundSerializer(KnownFields):
     unit = serializers.CharField(source="watch.unit", read_only=True)
     has_bounds = serializers.BooleanField(
         source="watch.counts", read_only=True, help_text=_("Whether opens_at and closes_at can be changed")
+    )
+    falls = serializers.BooleanField(
+        source="watch.rule.falls", read_only=True, help_text=_("Whether it opens once the value has fallen so far")
     )
     enabled = serializers.BooleanField(help_text=_("Whether it is watched"))
     opens_at = serializers.FloatField(source="rule.opens_at", max_value=MOST)
@@ -71,6 +77,7 @@ class BoundSerializer(KnownFields):
         "measures": "clients of a pool that wait",
         "unit": "clients",
         "has_bounds": True,
+        "falls": False,
         "enabled": True,
         "opens_at": 10.0,
         "closes_at": 2.0,

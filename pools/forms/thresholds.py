@@ -43,7 +43,7 @@ class ThresholdsForm(forms.Form):
         typed = self.cleaned_data
         opens_at = typed.get(f"{kind}_opens_at", watch.rule.opens_at)
         closes_at = typed.get(f"{kind}_closes_at", watch.rule.closes_at)
-        return Rule(opens_at, closes_at, typed[f"{kind}_for_s"]), typed[f"{kind}_enabled"]
+        return watch.rule.changed(opens_at, closes_at, typed[f"{kind}_for_s"]), typed[f"{kind}_enabled"]
 
 
 def _fields(kind: EventKind, bound: Bound) -> dict[str, forms.Field]:
@@ -52,7 +52,8 @@ def _fields(kind: EventKind, bound: Bound) -> dict[str, forms.Field]:
         "enabled": forms.BooleanField(required=False, initial=bound.enabled, label=_("Monitor: %(event)s") % named)
     }
     if bound.watch.counts:
-        opens, closes = _("%(event)s: opens at") % named, _("%(event)s: closes below") % named
+        closes = _("%(event)s: closes above") if rule.falls else _("%(event)s: closes below")
+        opens, closes = _("%(event)s: opens at") % named, closes % named
         found["opens_at"] = forms.FloatField(initial=f"{rule.opens_at:g}", label=opens)
         found["closes_at"] = forms.FloatField(initial=f"{rule.closes_at:g}", label=closes)
     duration = _("%(event)s: duration in seconds") % named

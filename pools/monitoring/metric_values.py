@@ -24,6 +24,8 @@ from pools.models import (
     SubjectType,
 )
 from pools.models.poolers import taking_clients
+from pools.monitoring import certificates
+from pools.monitoring.certificates import End
 from pools.monitoring.sampler import ConsoleSnapshot
 from pools.poolers import KINDS
 from pools.poolers.advisory import Advisory
@@ -55,12 +57,13 @@ def all_values(snapshots: Mapping[UUID, ConsoleSnapshot]) -> Iterator[Value]:
     poolers = list(Pooler.objects.annotate(refused=Count("pools", filter=are_refused)))
     answered = {one.pk: (one, found) for one in poolers if (found := snapshots.get(one.pk)) and not found.error}
     drifted = set(Pooler.objects.filter(pools__state=PoolState.DRIFTED).values_list("pk", flat=True))
-    kept = folder_owner.of_all(poolers)
+    kept, ends = folder_owner.of_all(poolers), certificates.first_of_poolers()
     for pooler in poolers:
         yield from _of_pooler(pooler, snapshots.get(pooler.pk), pooler.pk in drifted)
         yield from _of_owner(pooler, kept.get(pooler.pk))
         yield from _of_clients(pooler, snapshots.get(pooler.pk))
         yield from _of_release(pooler)
+        yield _of_certificate((SubjectType.POOLER, pooler.pk, pooler.name), ends.get(pooler.pk), pooler.pk)
     clusters = list(Cluster.objects.select_related("status").prefetch_related("nodes"))
     down, lags = _down(clusters), {cluster.pk: _lag(cluster) for cluster in clusters}
     for pool in Pool.objects.wanted().of_people().only(*OF_POOLS):
@@ -135,6 +138,11 @@ def _release_message(version: str, found: Sequence[Advisory]) -> str:
     )
     names = ", ".join(one.cve for one in found)
     return text % {"version": version, "count": len(found), "names": names, "fixed_in": found[0].fixed_in}
+
+
+def _of_certificate(subject: tuple[SubjectType, UUID, str], end: End | None, pooler_id: UUID | None = None) -> Value:
+    """Return the days until the first certificate given for a pooler or a cluster ends; infinite without one."""
+    return Value(EventKind.CERTIFICATE, *subject, certificates.days_left(end), end.sentence if end else "", pooler_id)
 
 
 def _of_trail() -> Value:
@@ -244,6 +252,7 @@ def _of_clusters(clusters: Sequence[Cluster], lags: Mapping[UUID, Lag]) -> Itera
         if status:
             is_down = status.state == ClusterState.UNREACHABLE
             yield Value(EventKind.CLUSTER_DOWN, *subject, is_down, status.error)
+        yield _of_certificate(subject, certificates.of_authority(cluster))
         yield from _of_budgets(subject, budgets[cluster.pk], of_standbys.get(cluster.pk))
         if (lag_s := lags[cluster.pk].seconds) is not None:
             message = _("a standby is %(lag)s s behind") % {"lag": f"{lag_s:.0f}"}

@@ -101,6 +101,13 @@ WATCHES = {
             EventKind.RESTART, Severity.WARNING, Rule(1, 1, 0), _("a pooler's settings wait for a restart"), "", False
         ),
         Watch(
+            EventKind.CERTIFICATE,
+            Severity.WARNING,
+            Rule(30, 30, 0, falls=True),
+            _("the time until the first certificate given for a pooler or a cluster expires"),
+            _("days"),
+        ),
+        Watch(
             EventKind.VULNERABLE,
             Severity.WARNING,
             Rule(1, 1, 0),
@@ -129,7 +136,7 @@ def bounds() -> dict[EventKind, Bound]:
 def _bound(watch: Watch, row: Threshold | None) -> Bound:
     if row is None:
         return Bound(watch, watch.rule)
-    return Bound(watch, Rule(row.opens_at, row.closes_at, row.for_s), row.enabled)
+    return Bound(watch, watch.rule.changed(row.opens_at, row.closes_at, row.for_s), row.enabled)
 
 
 def change(rules: Mapping[EventKind, tuple[Rule, bool]]) -> None:
@@ -146,7 +153,10 @@ def problem_of(rule: Rule) -> str:
     if rule.opens_at <= 0:
         text = gettext("an event that opens at %(opens_at)s would always be open: use more than 0")
         return text % {"opens_at": f"{rule.opens_at:g}"}
-    if not 0 < rule.closes_at <= rule.opens_at:
+    if rule.falls and rule.closes_at < rule.opens_at:
+        text = gettext("an event may not close above %(closes_at)s: use at least %(opens_at)s, where it opens")
+        return text % {"closes_at": f"{rule.closes_at:g}", "opens_at": f"{rule.opens_at:g}"}
+    if not rule.falls and not 0 < rule.closes_at <= rule.opens_at:
         text = gettext(
             "an event may not close below %(closes_at)s: use more than 0 and at most %(opens_at)s, where it opens"
         )

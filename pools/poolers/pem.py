@@ -76,6 +76,14 @@ def read_certificate(text: str) -> Certificate:
     )
 
 
+def ends_of(text: str) -> list[tuple[datetime, str]]:
+    """List the end of each certificate of a text with its subject; none for a text without certificates."""
+    if "-----BEGIN CERTIFICATE-----" not in text:
+        return []
+    found = x509.load_pem_x509_certificates(text.encode())
+    return [(one.not_valid_after_utc, name_of(one.subject)) for one in found]
+
+
 def key_fingerprint(text: str) -> str:
     """Return the SHA-256 of the public half of a private key, which identifies it."""
     digest = hashes.Hash(hashes.SHA256())

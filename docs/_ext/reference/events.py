@@ -18,7 +18,10 @@ def events() -> str:
 
 def _row(watch: Watch) -> tuple[str, ...]:
     rule, unit = watch.rule, f" {watch.unit}" if watch.unit else ""
-    bounds = (f"{rule.opens_at:g}{unit}", f"{rule.closes_at:g}{unit}") if watch.counts else ("while it holds", "")
+    opens, closes = (f"{rule.opens_at:g}{unit}", f"{rule.closes_at:g}{unit}")
+    if rule.falls:
+        opens, closes = f"{opens} or less", f"(above {closes})"
+    bounds = (opens, closes) if watch.counts else ("while it holds", "")
     words = (str(watch.kind.label), str(watch.severity.label), str(watch.measures))
     return (code(watch.kind.value), *(plain(word) for word in words), *bounds, f"{rule.for_s:g} s")
 

@@ -16,6 +16,7 @@ WAITING = {
     "measures": "clients of a pool that wait",
     "unit": "clients",
     "has_bounds": True,
+    "falls": False,
     "enabled": True,
     "opens_at": 5.0,
     "closes_at": 1.0,

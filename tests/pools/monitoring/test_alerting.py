@@ -2,6 +2,7 @@
 
 import uuid
 from datetime import timedelta
+from math import inf
 
 import pytest
 from django.contrib.auth.models import User
@@ -127,6 +128,8 @@ def test_everything_that_is_looked_after_has_its_value():
         ("restart", name): True,
         ("client_limit", name): 75.0,
         ("vulnerable", name): 3,
+        ("certificate", name): inf,
+        ("certificate", "main"): inf,
         ("waiting", "web"): 3,
         ("maxwait", "web"): 1.5,
         ("failing", "web"): False,

@@ -58,3 +58,9 @@ def test_a_value_that_swings_about_the_upper_bound_opens_once():
         Move.OPEN,
         Move.CLOSE,
     ]
+
+
+def test_a_value_that_falls_opens_under_its_bound_and_closes_over_the_other():
+    rule = Rule(opens_at=30, closes_at=40, falls=True)
+    assert [move(rule, value, NOW, None, False) for value in (31, 30, -5)] == [Move.NONE, Move.OPEN, Move.OPEN]
+    assert [move(rule, value, NOW, NOW, True) for value in (29, 40, 41)] == [Move.NONE, Move.NONE, Move.CLOSE]

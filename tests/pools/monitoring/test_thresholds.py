@@ -27,3 +27,13 @@ def test_one_rule_that_can_not_hold_changes_none(rule):
     with pytest.raises(InvalidValues):
         thresholds.change({EventKind.LAG: (Rule(10, 5, 20), True), EventKind.BUDGET: (rule, True)})
     assert Threshold.objects.count() == 0
+
+
+def test_a_bound_of_a_value_that_falls_keeps_its_direction():
+    thresholds.change({EventKind.CERTIFICATE: (Rule(7, 14, 0, falls=True), True)})
+    assert thresholds.bounds()[EventKind.CERTIFICATE].rule == Rule(7, 14, 0, falls=True)
+    with pytest.raises(InvalidValues) as refused:
+        thresholds.change({EventKind.CERTIFICATE: (Rule(7, 6, 0, falls=True), True)})
+    assert refused.value.errors == {
+        "certificate": ["an event may not close above 6: use at least 7, where it opens"],
+    }
