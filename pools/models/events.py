@@ -37,6 +37,7 @@ class EventKind(models.TextChoices):
     FAILING = "failing", _("pool failing")
     UNSENT = "unsent", _("audit entries not sent")
     CLIENT_LIMIT = "client_limit", _("client limit nearly reached")
+    CORE = "core", _("pooler's core nearly full")
     CERTIFICATE = "certificate", _("certificate about to expire")
     VULNERABLE = "vulnerable", _("known vulnerabilities")
 

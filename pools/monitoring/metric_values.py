@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from django.db.models import Count, Q
@@ -26,10 +27,12 @@ from pools.models import (
 from pools.models.poolers import taking_clients
 from pools.monitoring import certificates
 from pools.monitoring.certificates import End
+from pools.monitoring.core_watch import ProcessUse
 from pools.monitoring.sampler import ConsoleSnapshot
 from pools.poolers import KINDS
 from pools.poolers.advisory import Advisory
 
+NOTHING_KNOWN: Mapping[UUID, ProcessUse] = MappingProxyType({})
 TRAIL_ID = uuid5(NAMESPACE_URL, "pooldeck:audit-trail")  # the one subject of its kind
 
 
@@ -51,7 +54,9 @@ class Value:
         return (self.kind, self.subject_id)
 
 
-def all_values(snapshots: Mapping[UUID, ConsoleSnapshot]) -> Iterator[Value]:
+def all_values(
+    snapshots: Mapping[UUID, ConsoleSnapshot], cores: Mapping[UUID, ProcessUse] = NOTHING_KNOWN
+) -> Iterator[Value]:
     """Yield every value that is known now, in a handful of queries; a pool of a silent console has none."""
     are_refused = Q(pools__state__in=REFUSED, pools__made_for="")
     poolers = list(Pooler.objects.annotate(refused=Count("pools", filter=are_refused)))
@@ -62,6 +67,7 @@ def all_values(snapshots: Mapping[UUID, ConsoleSnapshot]) -> Iterator[Value]:
         yield from _of_pooler(pooler, snapshots.get(pooler.pk), pooler.pk in drifted)
         yield from _of_owner(pooler, kept.get(pooler.pk))
         yield from _of_clients(pooler, snapshots.get(pooler.pk))
+        yield from _of_core(pooler, cores.get(pooler.pk))
         yield from _of_release(pooler)
         yield _of_certificate((SubjectType.POOLER, pooler.pk, pooler.name), ends.get(pooler.pk), pooler.pk)
     clusters = list(Cluster.objects.select_related("status").prefetch_related("nodes"))
@@ -116,6 +122,16 @@ def _of_clients(pooler: Pooler, snapshot: ConsoleSnapshot | None) -> Iterator[Va
     words = {"clients": snapshot.clients, "most": snapshot.most_clients, "percent": f"{percent:.0f}"}
     message = text % (words | {"setting": KINDS[pooler.kind].clients_setting})
     yield Value(EventKind.CLIENT_LIMIT, SubjectType.POOLER, pooler.pk, pooler.name, percent, message, pooler.pk)
+
+
+def _of_core(pooler: Pooler, busiest: ProcessUse | None) -> Iterator[Value]:
+    """Yield the share of one core that the busiest process uses or waits for, in percent; nothing if unknown."""
+    if busiest is None:
+        return
+    use, subject = busiest.use, (SubjectType.POOLER, pooler.pk, pooler.name)
+    text = _("process %(pid)d used %(running)s %% of the one core that it can use, and waited %(waiting)s %% for it")
+    words = {"pid": busiest.pid, "running": f"{100 * use.running:.0f}", "waiting": f"{100 * use.waiting:.0f}"}
+    yield Value(EventKind.CORE, *subject, min(100.0, 100 * use.wanted), text % words, pooler.pk)
 
 
 def _of_release(pooler: Pooler) -> Iterator[Value]:

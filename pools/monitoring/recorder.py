@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from pools.models import Entry, EntryMinute, Event, Pool, Pooler, PoolerMinute, PoolMinute, Restart
-from pools.monitoring import alerting, pool_logins, redis_store, restarts, rollup, sampler
+from pools.monitoring import alerting, core_watch, pool_logins, redis_store, restarts, rollup, sampler
 from pools.monitoring.redis_store import SharingDown
 from pools.monitoring.rollup import Snapshot
 from pools.monitoring.sampler import ConsoleSnapshot
@@ -35,7 +35,7 @@ def record() -> None:
         if not redis_store.claim(f"look:{int(now // EVERY_S)}", EVERY_S * 2):
             return
         poolers = list(Pooler.objects.all())
-        snapshots = sampler.snapshots_of(poolers, WITHIN_S)
+        snapshots, cores = sampler.snapshots_of(poolers, WITHIN_S), core_watch.uses_of(poolers)
         restarts.record(poolers, snapshots, _last)
         _keep_answers(snapshots)
         store_minute(int(now // 60) - 1)
@@ -43,7 +43,7 @@ def record() -> None:
     except SharingDown as error:
         logger.warning("nothing is recorded: Redis can't be reached: %s", error)
     else:
-        alerting.judge(snapshots)
+        alerting.judge(snapshots, cores)
         pool_logins.make_due(snapshots)
 
 

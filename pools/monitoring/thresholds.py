@@ -54,6 +54,13 @@ WATCHES = {
             "%",
         ),
         Watch(
+            EventKind.CORE,
+            Severity.WARNING,
+            Rule(90, 75, 60),
+            _("the share of one core that a pooler's busiest process uses or waits for"),
+            "%",
+        ),
+        Watch(
             EventKind.NOT_APPLIED,
             Severity.WARNING,
             Rule(1, 1, 60),

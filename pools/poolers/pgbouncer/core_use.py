@@ -1,24 +1,20 @@
-"""The share of its one core that a PgBouncer uses and waits for, from the kernel's /proc/PID/schedstat.
-
-A process that shares a busy core gets less than it wants: the time that it was runnable tells of a full core also then.
-"""
+"""The share of its one core that a PgBouncer uses and waits for, between two readings of `core_times`."""
 
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 
 from django.utils.translation import gettext as _
 
 from pools.config_files import deliveries
 from pools.errors import PoolsError
 from pools.models import Pooler
-from pools.poolers import host_processes
+from pools.poolers import core_times, host_processes
+from pools.poolers.core_times import Times
 from pools.poolers.pool_queue import CoreUse
 
 PROGRAM = "pgbouncer"
 SHORTEST_S = 0.4
-Times = tuple[int, int]  # nanoseconds that it ran, and that it was ready to run
 Reading = Mapping[int, Times]
 
 
@@ -35,7 +31,7 @@ class CoreWatch:
             return None, _("the pooler's process can't be seen from the panel, so the use of its core is unknown")
         time.sleep(max(0.0, SHORTEST_S - (time.monotonic() - self.began)))
         elapsed_ns, after = (time.monotonic() - self.began) * 1e9, self._read()
-        uses = [_between(first, after[pid], elapsed_ns) for pid, first in self.before.items() if pid in after]
+        uses = [core_times.between(first, after[pid], elapsed_ns) for pid, first in self.before.items() if pid in after]
         if not uses:
             return None, _("the pooler's process ended while it was looked at")
         return max(uses, key=lambda use: use.wanted), ""
@@ -46,7 +42,7 @@ class CoreWatch:
             with suppress(PoolsError):
                 return self._read_there()
             return {}
-        return {pid: times for pid in self.pids if (times := _parsed(_text_of(pid)))}
+        return {pid: times for pid in self.pids if (times := core_times.of_process(pid))}
 
     def _read_there(self) -> Reading:
         with deliveries.of(self.pooler).connected(self.pooler) as host:
@@ -55,20 +51,4 @@ class CoreWatch:
             if not self.pids:
                 self.pids = [one.pid for one in host_processes.of(self.pooler, host, PROGRAM)]
             texts = {pid: host.run(["cat", f"/proc/{pid}/schedstat"]).stdout.decode() for pid in self.pids}
-        return {pid: times for pid, text in texts.items() if (times := _parsed(text))}
-
-
-def _text_of(pid: int) -> str:
-    with suppress(OSError):
-        return Path(f"/proc/{pid}/schedstat").read_text()
-    return ""
-
-
-def _parsed(text: str) -> Times | None:
-    words = text.split()
-    return (int(words[0]), int(words[1])) if len(words) == 3 else None  # a kernel without it has zeros or no file
-
-
-def _between(first: Times, second: Times, elapsed_ns: float) -> CoreUse:
-    running, waiting = ((after - before) / elapsed_ns for before, after in zip(first, second, strict=True))
-    return CoreUse(min(1.0, running), min(1.0, waiting))
+        return {pid: times for pid, text in texts.items() if (times := core_times.parsed(text))}

@@ -9,9 +9,10 @@ from django.db import connections
 
 from core.lib import redis_client
 from panel.quickstart.servers import PgBouncerServer, RedisServer
+from pools.inventory import poolers
 from pools.models import Event, EventKind, Pool, PoolerMinute, PoolMinute
+from pools.monitoring import core_watch, redis_store, sampler, thresholds
 from pools.monitoring import recorder as recorder_module
-from pools.monitoring import redis_store, sampler, thresholds
 from pools.monitoring.hysteresis import Rule
 from tests.live.pools.monitoring.conftest import POOL_SIZE, Load, waiting_at
 from tests.live.standbys import until
@@ -132,3 +133,13 @@ def test_a_dead_pooler_delays_no_other_and_raises_its_event(pool: Pool, shared_r
     recorder_module.record()
     assert time.monotonic() - began < 10
     assert Event.objects.ongoing().filter(kind=EventKind.POOLER_DOWN).count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_use_of_the_core_is_read_of_the_process_that_a_check_found(pool: Pool, shared_redis: RedisServer) -> None:
+    assert poolers.check(pool.pooler) == ""
+    (pid,) = [row["pid"] for row in pool.pooler.processes]
+    assert core_watch.uses_of([pool.pooler]) == {}
+    time.sleep(1.1)
+    (found,) = core_watch.uses_of([pool.pooler]).values()
+    assert (found.pid, 0 <= found.use.running <= 1) == (pid, True)
