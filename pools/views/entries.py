@@ -124,12 +124,9 @@ def _detail(request: HttpRequest, entry: Entry, shown: BoxChoices) -> HttpRespon
     context = {
         "box": box.of_entry(entry, shown),
         "mode": modes.of(entry.mode),
-        "course": monitoring.recent(entry.pooler, entry.name),
-        "source": reverse("api-entry-live", args=[entry.pk]),
-        "events": monitoring.events_of(entry.pk),
         "made": entry.pooler.entries.filter(automatic=True)[:CARD_SIZE] if entry.is_fallback else (),
         **condition_context(entry, ENTRY_PAGES),
-        **monitoring.counting(entry.pooler),
+        **monitoring.live_part(entry),
         **_figures(entry),
     }
     return render(request, "pools/entry_detail.html", context)

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from core.accounts.access import Access, find, needs
-from pools.models import Event, Pool, Pooler
+from pools.models import Entry, Event, Pool, Pooler
 from pools.monitoring import history, marks, recorder, rollup
 from pools.monitoring.history import History, Point
 from pools.monitoring.marks import Mark
@@ -30,6 +30,7 @@ from pools.views.charts import Chart
 from pools.views.live import snapshot_of
 
 EVENTS_SHOWN = 10
+OVERVIEW_CHARTS = 2
 BEFORE = {"day": _("the day before"), "week": _("the week before")}
 NOT_RECORDED = {
     "day": _("Nothing was recorded in the same hours of the day before."),
@@ -129,14 +130,22 @@ def _earlier(subject: Subject, choice: Choice, name: str) -> Earlier:
     return Earlier(name, BEFORE[name], points, (choice.window.begins - window.begins) * 60, missing)
 
 
-def live_part(subject: Pool | Pooler) -> dict[str, object]:
-    """Return the context of the live charts and events on a pool's or pooler's own page."""
-    is_pool = isinstance(subject, Pool)
-    noun, name = ("pool", subject.name) if is_pool else ("pooler", None)
-    source = reverse(f"api-{noun}-live", args=[subject.pk])
-    pooler = subject if isinstance(subject, Pooler) else subject.pooler
-    context = {"course": recent(pooler, name), "source": source, "events": events_of(subject.pk)}
-    return context | counting(pooler)
+def live_part(subject: Pool | Pooler | Entry) -> dict[str, object]:
+    """Return the context of the live charts with their tables, and of the events, on the page of a subject."""
+    noun = type(subject).__name__.lower()
+    pooler, name = (subject, None) if isinstance(subject, Pooler) else (subject.pooler, subject.name)
+    samples = _samples(pooler, name)
+    points = _points(samples)
+    shown = charts.charts_of(pooler)[:OVERVIEW_CHARTS]
+    return {
+        "course": _live_course(samples),
+        "chosen": LIVE,
+        "tables": [charts.table_of(chart, points) for chart in shown],
+        "source": reverse(f"api-{noun}-live", args=[subject.pk]),
+        "charts_page": reverse(f"{noun}-monitoring", args=[subject.pk]),
+        "events": events_of(subject.pk),
+        **counting(pooler),
+    }
 
 
 def figures_of(pooler: Pooler, snapshot: ConsoleSnapshot, reading: Reading) -> dict[str, object]:
@@ -178,15 +187,8 @@ def course(
     return {"columns": columns, "rows": rows, **named, **span}
 
 
-def recent(pooler: Pooler, name: str | None = None) -> dict[str, object]:
-    """Return the charts' data of the last minutes of one pool or entry, or of all together without a name.
-
-    They are the recorder's samples; live figures are appended to them.
-    """
-    return _live_course(_samples(pooler, name))
-
-
 def _live_course(samples: Samples) -> dict[str, object]:
+    """Return the charts' data of the recorder's samples of the last minutes; live figures are appended to them."""
     rows = [[at, *_rounded(reading)] for at, reading in samples]
     zone = timezone.get_current_timezone_name()
     return {"range": LIVE, "columns": ["t", *FIGURES], "rows": rows, "zone": zone, "step": recorder.EVERY_S}

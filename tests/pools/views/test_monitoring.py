@@ -7,8 +7,12 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import pytest
+from django.urls import reverse
 
 from pools.models import Revision, RevisionState
+from pools.monitoring import recorder
+from pools.monitoring.rollup import Snapshot
+from pools.poolers.console_sample import Counters, PoolFigures
 from tests.callers import queries_of
 from tests.pages import page_of
 from tests.pools.monitoring.records import a_minute, an_event
@@ -214,3 +218,19 @@ def test_an_entry_has_the_same_choices(staff):
     page = page_of(staff.get(f"/entries/{entry.pk}/monitoring/?range=day"))
     assert course_of(page)["range"] == "day"
     assert "15 min" in page
+
+
+@pytest.mark.parametrize("noun", ["pool", "pooler", "entry"])
+def test_the_charts_of_an_overview_have_their_tables_too(staff, monkeypatch, noun):
+    pool = a_pool(name="web")
+    subject = {"pool": pool, "pooler": pool.pooler, "entry": an_entry(name="web", pooler=pool.pooler)}[noun]
+    counted = [{"web": Counters(queries=queries)} for queries in (0, 1200)]
+    snapshots = [Snapshot(10.0 * at, {"web": PoolFigures(cl_active=17)}, one) for at, one in enumerate(counted)]
+    monkeypatch.setattr(recorder, "recent", lambda _pooler: snapshots)
+    page = page_of(staff.get(reverse(f"{noun}-detail", args=[subject.pk])))
+    assert re.findall(r'data-table="(\w+)"', page) == ["connections", "rates"]
+    assert re.findall(r'<td class="pd-number">\s*(17|120)\s*</td>', page) == ["17", "120"]
+    (csv,) = re.findall(r'href="([^"]*as=csv&amp;chart=rates)"', page)
+    answer = staff.get(csv.replace("&amp;", "&"))
+    assert "queries_per_s" in answer.text
+    assert "120.0" in answer.text
