@@ -80,6 +80,9 @@ class QueueSerializer(serializers.Serializer[PoolQueue]):
     """The queue of the pool; of its clients those that have waited longest."""
 
     waiting = serializers.IntegerField()
+    counts_waiting = serializers.BooleanField(
+        help_text=_("False where the pooler does not count all clients that wait, and not how long")
+    )
     longest_s = serializers.FloatField()
     mode = serializers.CharField(allow_blank=True)
     clients = QueuedClientSerializer(many=True)
@@ -88,7 +91,13 @@ class QueueSerializer(serializers.Serializer[PoolQueue]):
     core = CoreUseSerializer(allow_null=True)
     paused = serializers.BooleanField()
 
-    example: dict[str, object] = {"waiting": 12, "longest_s": 3.2, "mode": "transaction", "paused": False}
+    example: dict[str, object] = {
+        "waiting": 12,
+        "counts_waiting": True,
+        "longest_s": 3.2,
+        "mode": "transaction",
+        "paused": False,
+    }
 
 
 class SessionSerializer(serializers.Serializer[Session]):

@@ -163,8 +163,8 @@ def _unread(reason: str) -> Finding:
 
 def _none_found(evidence: Evidence) -> Finding:
     queue = evidence.queue
-    if not queue.waiting:
-        return Finding(_("No client waits for a connection of pool %(pool)s now.") % {"pool": queue.name}, "")
+    if not queue.is_held_up:
+        return Finding(_nobody_waits(queue), "")
     if evidence.is_most(evidence.hidden):
         return Finding(
             _("All server connections in use are hidden from the panel's role, so that what they do is unknown."),
@@ -175,6 +175,17 @@ def _none_found(evidence: Evidence) -> Finding:
         % {"waiting": queue.waiting},
         _("Look again: a queue that passes within a moment has no lasting cause."),
     )
+
+
+def _nobody_waits(queue: PoolQueue) -> str:
+    params: dict[str, object] = {"pool": queue.name}
+    if queue.counts_waiting:
+        return _("No client waits for a connection of pool %(pool)s now.") % params
+    limit = next((limit for limit in queue.client_limits if limit.most), None)
+    if limit is None:
+        return _("Whether clients of pool %(pool)s wait is not known: its pooler does not count them.") % params
+    params |= {"used": limit.used, "most": limit.most, "setting": limit.setting}
+    return _("No client waits for pool %(pool)s now: %(used)s are connected of the %(most)s of %(setting)s.") % params
 
 
 def _notes(target: Target, evidence: Evidence) -> list[str]:

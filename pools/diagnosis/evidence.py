@@ -28,7 +28,8 @@ class Evidence:
         if self.sessions is None:
             return ()
         if not self.queue.sees_servers:
-            return tuple(one for one in self.sessions.by_pid.values() if one.state not in ("", "idle"))
+            found_by_pid = self.sessions.by_pid.values()
+            return tuple(one for one in found_by_pid if one.is_of_client and one.state not in ("", "idle"))
         found = (self.sessions.by_pid.get(one.pid) for one in self.queue.busy)
         return tuple(one for one in found if one is not None)
 
@@ -71,7 +72,13 @@ class Evidence:
     def _unlocked(self) -> tuple[Session, ...]:
         return tuple(one for one in self.held if one not in self.locked)
 
+    @property
+    def unseen(self) -> int:
+        """The clients that use a limit up beside those whose sessions are known: of other pools, or idle ones."""
+        limit = self.queue.kernels_queue if self.queue.sees_servers else self.queue.exhausted
+        return max(0, limit.used - len(self.held)) if limit else 0
+
     def is_most(self, part: tuple[Session, ...]) -> bool:
         """Whether no other part of the held connections is larger."""
         parts = (self.locked, self.left_open, self.slow, self.idle, self.hidden, self.quick)
-        return bool(part) and len(part) >= max(map(len, parts))
+        return bool(part) and len(part) >= max(self.unseen, *map(len, parts))

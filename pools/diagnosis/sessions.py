@@ -94,6 +94,11 @@ class Session:
         return not self.state and not self.backend_type
 
     @property
+    def is_of_client(self) -> bool:
+        """Whether it serves a client, and is no autovacuum worker, no parallel worker and no WAL sender."""
+        return self.backend_type in ("", "client backend")
+
+    @property
     def is_in_transaction(self) -> bool:
         """Whether its transaction is open while no statement runs."""
         return self.state.startswith("idle in transaction")
@@ -116,7 +121,9 @@ class Session:
     @property
     def description(self) -> str:
         """Name it in the words of pg_stat_activity."""
-        params = {"pid": self.pid, "role": self.role, "application": self.application}
+        params = {"pid": self.pid, "role": self.role, "application": self.application, "kind": self.backend_type}
+        if not self.role:
+            return _("process %(pid)s (%(kind)s)") % params if self.backend_type else _("process %(pid)s") % params
         if self.application:
             return _("process %(pid)s (role %(role)s, application %(application)s)") % params
         return _("process %(pid)s (role %(role)s)") % params

@@ -57,9 +57,13 @@ def current(target: Target) -> Diagnosis:
 def of_pooler(access: Access, pooler: Pooler) -> list[tuple[Target, Diagnosis]]:
     """Return the diagnoses of the pools whose clients have waited longest, each with its pool or entry.
 
-    Where none waits and the pooler lets no further client in, that of the pool with most clients tells so. Raises
-    `PoolerUnreachable`.
+    Where none waits and the pooler lets no further client in, that of the pool with most clients tells so. Where
+    clients wait uncounted, a pool is asked itself. Raises `PoolerUnreachable`.
     """
+    if KINDS[pooler.kind].clients_wait_uncounted:
+        some = sorted(targets(pooler, None).values(), key=lambda target: target.name)[:POOLS_OF_POOLER]
+        asked = [(target, read_by(access, target)) for target in some]
+        return [(target, found) for target, found in asked if found.queue is None or found.queue.is_held_up]
     sample = KINDS[pooler.kind].sample(pooler)
     figures = sample.figures
     waiting = sorted((name for name in figures if figures[name].cl_waiting), key=lambda name: -figures[name].maxwait_ms)

@@ -18,7 +18,7 @@ from pools.poolers import local_process
 from pools.poolers.admin_commands import Column, Controls
 from pools.poolers.adoption import Adoption
 from pools.poolers.advisory import Advisory
-from pools.poolers.console_sample import ConsoleSample, FoundEntry, LiveTable, PoolFigures
+from pools.poolers.console_sample import ConsoleSample, FoundEntry, LiveTable
 from pools.poolers.features import Features
 from pools.poolers.nodes import NodeAdmin
 from pools.poolers.pool_queue import PoolClient, PoolQueue
@@ -68,6 +68,7 @@ class Driver(ABC):
     sizes_each_pool = False  # each of its pools has a size and a mode of its own, so that sizes can be tried
     serves_one_cluster = False  # all its pools lead to the same cluster
     shares_connections = False  # the databases that clients can name on it share all its connections
+    clients_wait_uncounted = False  # beyond the limit of its clients they wait in the kernel's queue
     can_be_taken_over = False  # the files of a running one can become the panel's (`pools.deployment.take_overs`)
     compared_views = ""  # its console's names of what the first apply of a take-over must not change
     counts_entries = False  # its console counts clients and servers of each database that clients can name
@@ -238,13 +239,9 @@ class Driver(ABC):
     def live_table(self, sample: ConsoleSample) -> LiveTable:
         """Build the live table of the pooler's page from a poll of its console."""
 
+    @abstractmethod
     def queue(self, pooler: Pooler, name: str) -> PoolQueue:
-        """Read the queue of one pool, and who has its server connections. Raises `PoolerUnreachable`, `NotLive`.
-
-        A console that lists no connections tells the number of clients that wait, no more.
-        """
-        figures = self.sample(pooler).figures.get(name, PoolFigures())
-        return PoolQueue(name, figures.cl_waiting, figures.maxwait_ms / 1000, sees_servers=False)
+        """Read the queue of one pool, and who has its server connections. Raises `PoolerUnreachable`, `NotLive`."""
 
     def clients(self, pooler: Pooler) -> list[PoolClient] | None:
         """List the clients of all its pools; None where its console lists none. Raises `PoolerUnreachable`."""

@@ -81,11 +81,15 @@ class ServerConnection:
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit by the name of its setting, and how much of it is used; 0 stands for no limit."""
+    """A limit by the name of its setting, and how much of it is used; 0 stands for no limit.
+
+    `further_wait`: clients beyond it wait in the kernel, where nobody counts them, instead of being refused.
+    """
 
     setting: str
     most: int
     used: int
+    further_wait: bool = False
 
     @property
     def is_reached(self) -> bool:
@@ -110,9 +114,10 @@ class CoreUse:
 class PoolQueue:
     """The queue of one pool at one moment.
 
-    `clients` are those that have waited longest; `waiting` counts all. `server_limits` come with the reserve, and
-    `client_limits` are those of the pooler and of the database. `elsewhere` are connections of the pooler's other
-    pools. Without `sees_servers` the console does not list connections, so that those are unknown.
+    `clients` are those that have waited longest; `waiting` counts all. `client_limits` are those of the pooler and of
+    the database. `elsewhere` are connections of the pooler's other pools. Without `sees_servers` the console does not
+    list connections, so that those are unknown; without `counts_waiting` it does not count all clients that wait, and
+    not how long.
     """
 
     name: str
@@ -131,6 +136,22 @@ class PoolQueue:
     core_unknown: str = ""
     paused: bool = False
     sees_servers: bool = True
+    counts_waiting: bool = True
+
+    @property
+    def kernels_queue(self) -> Limit | None:
+        """The reached limit beyond which clients wait uncounted."""
+        return next((limit for limit in self.client_limits if limit.further_wait and limit.is_reached), None)
+
+    @property
+    def is_held_up(self) -> bool:
+        """Whether clients wait, or would: those beyond a limit are counted nowhere."""
+        return self.waiting > 0 or self.kernels_queue is not None
+
+    @property
+    def exhausted(self) -> Limit | None:
+        """The reached limit that keeps clients from a server connection."""
+        return self.reached_server_limit or self.kernels_queue
 
     @property
     def usable(self) -> tuple[ServerConnection, ...]:

@@ -12,7 +12,14 @@ def find(evidence: Evidence) -> Finding | None:
     if limit is None:
         return None
     params = {"setting": limit.setting, "used": limit.used, "most": limit.most}
+    if limit.further_wait:
+        text = _(
+            "%(setting)s is reached: %(used)s clients are connected of %(most)s, and further ones wait until one "
+            "leaves."
+        )
+    else:
+        text = _("%(setting)s is reached: %(used)s clients are connected of %(most)s, and further ones are refused.")
     return Finding(
-        _("%(setting)s is reached: %(used)s clients are connected of %(most)s, and further ones are refused.") % params,
+        text % params,
         _("Close clients that nobody uses, or raise %(setting)s.") % params,
     )

@@ -14,18 +14,27 @@ from pools.diagnosis.sessions import PREPARED, Session
 def find(evidence: Evidence) -> Finding | None:
     """Return a finding where most of the held connections wait for locks, or hold those that others wait for."""
     waiting = [one for one in evidence.held if one.blocked_by]
-    if not evidence.queue.waiting or not evidence.is_most(evidence.locked) or evidence.sessions is None:
+    if not evidence.queue.is_held_up or not evidence.is_most(evidence.locked) or evidence.sessions is None:
         return None
     blockers = list(dict.fromkeys(pid for one in waiting for pid in evidence.sessions.blockers_of(one)))
-    text = ngettext(
-        "Lock: %(count)s server connection of pool %(pool)s waits for %(blocker)s.",
-        "Lock: %(count)s server connections of pool %(pool)s wait for %(blocker)s.",
-        len(waiting),
-    )
     blocker = evidence.sessions.by_pid.get(blockers[0])
     params = {"count": len(waiting), "pool": evidence.queue.name, "blocker": _name(blockers[0], blocker)}
-    sentences = [text % params, *_transaction(blocker)]
+    sentences = [_text(evidence, len(waiting)) % params, *_transaction(blocker)]
     return Finding(" ".join(sentences), _remedy(blockers), tuple(pid for pid in blockers if pid != PREPARED))
+
+
+def _text(evidence: Evidence, count: int) -> str:
+    if evidence.queue.sees_servers:
+        return ngettext(
+            "Lock: %(count)s server connection of pool %(pool)s waits for %(blocker)s.",
+            "Lock: %(count)s server connections of pool %(pool)s wait for %(blocker)s.",
+            count,
+        )
+    return ngettext(
+        "Lock: %(count)s session in the database of pool %(pool)s waits for %(blocker)s.",
+        "Lock: %(count)s sessions in the database of pool %(pool)s wait for %(blocker)s.",
+        count,
+    )
 
 
 def _name(pid: int, session: Session | None) -> str:

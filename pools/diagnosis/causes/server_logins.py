@@ -9,7 +9,7 @@ from pools.diagnosis.finding import Finding
 def find(evidence: Evidence) -> Finding | None:
     """Return a finding where connections are lacking, and the server refuses the login that would open one."""
     queue = evidence.queue
-    if not queue.waiting or not queue.sees_servers or queue.reached_server_limit:
+    if not queue.waiting or not queue.sees_servers or queue.exhausted:
         return None
     reason = evidence.login_error or evidence.server_error
     if reason:

@@ -10,19 +10,30 @@ from pools.diagnosis.finding import Finding
 
 def find(evidence: Evidence) -> Finding | None:
     """Return a finding where most of the held connections run a statement for long."""
-    if not evidence.queue.waiting or not evidence.is_most(evidence.slow):
+    if not evidence.queue.is_held_up or not evidence.is_most(evidence.slow):
         return None
     longest = max(evidence.slow, key=lambda one: one.statement_s or 0.0)
-    text = ngettext(
-        "Slow statement: %(count)s of %(held)s server connection in use runs a statement for more than a second; that "
-        "of %(who)s for %(age)s.",
-        "Slow statement: %(count)s of %(held)s server connections in use run a statement for more than a second; that "
-        "of %(who)s for %(age)s.",
-        len(evidence.held),
-    )
     params = {"count": len(evidence.slow), "held": len(evidence.held)}
     return Finding(
-        text % {**params, "who": longest.description, "age": written(longest.statement_s)},
+        _text(evidence) % {**params, "who": longest.description, "age": written(longest.statement_s)},
         _("Make it faster (EXPLAIN shows how it runs), give it a pool of its own, or cancel it."),
         tuple(one.pid for one in evidence.slow),
+    )
+
+
+def _text(evidence: Evidence) -> str:
+    if evidence.queue.sees_servers:
+        return ngettext(
+            "Slow statement: %(count)s of %(held)s server connection in use runs a statement for more than a second; "
+            "that of %(who)s for %(age)s.",
+            "Slow statement: %(count)s of %(held)s server connections in use run a statement for more than a second; "
+            "that of %(who)s for %(age)s.",
+            len(evidence.held),
+        )
+    return ngettext(
+        "Slow statement: %(count)s of %(held)s busy session in the database runs a statement for more than a second; "
+        "that of %(who)s for %(age)s.",
+        "Slow statement: %(count)s of %(held)s busy sessions in the database run a statement for more than a second; "
+        "that of %(who)s for %(age)s.",
+        len(evidence.held),
     )

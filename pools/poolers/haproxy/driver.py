@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
+from pools.errors import NotLive
 from pools.models import Mode, Pool, Pooler
 from pools.poolers.adoption import Adoption
 from pools.poolers.base import Driver, Problems
@@ -15,6 +16,7 @@ from pools.poolers.haproxy import preflight, proxies, render, session, settings_
 from pools.poolers.haproxy.columns import COLUMNS
 from pools.poolers.haproxy.session import HAProxySession
 from pools.poolers.haproxy.stats_socket import MAIN
+from pools.poolers.pool_queue import PoolQueue
 from pools.poolers.settings_schema import Version
 
 LIVE_COLUMNS = ("svname", "status", "check_status", "last_chk", "scur", "smax", "stot", "econ", "chkfail", "lastchg")
@@ -32,7 +34,7 @@ class HAProxy(Driver):
     manual = "https://docs.haproxy.org/{0}.{1}/configuration.html"
     words = tuple(stats_socket.WORDS)
     columns = COLUMNS
-    can_be_taken_over = True
+    can_be_taken_over = clients_wait_uncounted = True
     compared_views = "SHOW STAT, SHOW INFO"
     uncounted = frozenset(
         {"sv_used", "maxwait_ms", "queries_per_s", "transactions_per_s"} | {"query_ms", "transaction_ms", "wait_ms"}
@@ -164,6 +166,18 @@ class HAProxy(Driver):
         if len(names) != 1 or not front or not back:
             return others
         return proxies.of_proxy(names[0], front, back, others)
+
+    def queue(self, pooler: Pooler, name: str) -> PoolQueue:
+        """Read the queue of the backend, and the limits of its servers and of the frontend."""
+        rows, (front, back) = stats_socket.show(pooler, "stat"), (name, name)
+        if not pooler.is_watched:
+            text = self._main(pooler)
+            if name in {entry.name for entry in render.entries(text).values()}:
+                front, back = render.proxies_in(text)
+        if not proxies.front_of(rows, front):
+            text = _("pooler %(pooler)s has no pool %(name)s: it has to be applied first")
+            raise NotLive(text % {"pooler": pooler, "name": name})
+        return proxies.queue(rows, name, front, back)
 
     def live_table(self, sample: ConsoleSample) -> LiveTable:
         """Build the table of the servers of SHOW STAT, with the result of their last health check."""

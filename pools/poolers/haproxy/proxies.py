@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from pools.models import Mode
 from pools.poolers.console_sample import ConsoleSample, Counters, FoundEntry, PoolFigures
+from pools.poolers.pool_queue import Limit, PoolQueue
 
 Row = Mapping[str, object]
 FRONT, BACK = "FRONTEND", "BACKEND"
@@ -51,6 +52,27 @@ def of_proxy(name: str, front: Row, back: Row, others: ConsoleSample) -> Console
     """Return the figures of one proxy as those of the pool `name`, beside those of the others."""
     figures, counters = {**others.figures, name: _figures(front, back)}, {**others.counters, name: _counters(front)}
     return ConsoleSample(figures, counters, others.rows)
+
+
+def queue(rows: Sequence[Row], name: str, front: str, back: str) -> PoolQueue:
+    """Return the queue of a pool: that of its backend.
+
+    Clients beyond the frontend's limit are counted nowhere, and which client has which session is not told.
+    """
+    clients = front_of(rows, front)
+    servers = [row for row in rows if row["pxname"] == back and row["svname"] not in (FRONT, BACK)]
+    limits = [number(row, "slim") for row in servers]
+    of_servers = Limit("server maxconn", sum(limits) if all(limits) else 0, sum(number(row, "scur") for row in servers))
+    of_clients = Limit("maxconn", number(clients, "slim"), number(clients, "scur"), further_wait=True)
+    return PoolQueue(
+        name,
+        waiting=number(back_of(rows, back), "qcur"),
+        mode=Mode.SESSION,
+        server_limits=(of_servers,),
+        client_limits=(of_clients,),
+        sees_servers=False,
+        counts_waiting=False,
+    )
 
 
 def number(row: Row, name: str) -> int:

@@ -26,6 +26,7 @@ from pools.poolers.pgpool import (
     manual_edits,
     node_admin,
     preflight,
+    queue_reading,
     render,
     session,
     settings_catalog,
@@ -35,6 +36,7 @@ from pools.poolers.pgpool import (
 from pools.poolers.pgpool.columns import COLUMNS
 from pools.poolers.pgpool.features import FEATURES
 from pools.poolers.pgpool.session import PgpoolSession
+from pools.poolers.pool_queue import PoolQueue
 from pools.poolers.pooler_login import reason_of
 from pools.poolers.server_connections import HeldServers
 from pools.poolers.settings_schema import Setting, Version
@@ -67,7 +69,7 @@ class Pgpool(Driver):
     leads_to_all_nodes = is_chainable = takes_experiments = serves_one_cluster = True
     node_admin: NodeAdmin | None = node_admin
     features = FEATURES
-    can_be_taken_over = True
+    can_be_taken_over = clients_wait_uncounted = True
     compared_views = "PGPOOL SHOW ALL, SHOW POOL_NODES"
     shares_connections = True  # its children hold the connections of all databases
     keeps_every_password = True  # it knows passwords only from pool_passwd
@@ -176,6 +178,9 @@ class Pgpool(Driver):
         """Read SHOW POOL_POOLS by database, without the panel's own session."""
         rows = sql.others(sql.show(pooler, "pool_pools"), pooler.admin_user)
         return ConsoleSample(sql.figures(rows), {}, {"pool_pools": rows})
+
+    def queue(self, pooler: Pooler, name: str) -> PoolQueue:
+        return queue_reading.read(pooler, name)
 
     def live_table(self, sample: ConsoleSample) -> LiveTable:
         """SHOW POOL_POOLS, summed up by database."""

@@ -28,6 +28,12 @@ ALL = "0"  # children
 OF_CHILD, OVER = b"ProcessInfo", b"CommandComplete"  # the messages that answer PROCESSES
 USER_AND_DATABASE = 4  # these words after the first three are the clients'
 WAITS = b"Wait for connection"
+# the words of a message about a child, as SHOW POOL_POOLS of 4.3 names them; 4.6 and 4.7 have more after these
+COLUMNS = (
+    *("pool_pid", "start_time", "client_connection_count", "pool_id", "backend_id", "database", "username"),
+    *("backend_connection_time", "client_connection_time", "client_disconnection_time", "client_idle_duration"),
+    *("majorversion", "minorversion", "pool_counter", "pool_backendpid", "pool_connected", "status"),
+)
 NOTICES = (b"N", b"n")
 
 
@@ -49,6 +55,16 @@ def children(pooler: Pooler) -> dict[str, Child]:
     with _session(pooler) as connection:
         _send(connection, PROCESSES, _words(ALL))
         return dict(_children(pooler, connection))
+
+
+def pools(pooler: Pooler) -> list[dict[str, object]]:
+    """Return the rows of SHOW POOL_POOLS without taking a child, so that it answers while all of them serve.
+
+    Raises `PoolerUnreachable`.
+    """
+    with _session(pooler) as connection:
+        _send(connection, PROCESSES, _words(ALL))
+        return [dict(zip(COLUMNS, map(_plain, words), strict=False)) for words in _processes(pooler, connection)]
 
 
 def attach_node(pooler: Pooler, node: int) -> None:
@@ -79,16 +95,20 @@ def _command(pooler: Pooler, kind: bytes, text: bytes) -> None:
 
 
 def _children(pooler: Pooler, connection: socket.socket) -> Iterator[tuple[str, Child]]:
-    """Out of messages with a word for each column of SHOW POOL_POOLS, several for one child."""
+    for process, started, served, *others in _processes(pooler, connection):
+        # The answer reads "2026-11-22 18:55:27 (4:59 before process restarting)".
+        since = started.partition(b" (")[0]
+        yield _plain(process + b" of " + since), Child(WAITS in others[USER_AND_DATABASE:], _plain(served))
+
+
+def _processes(pooler: Pooler, connection: socket.socket) -> Iterator[list[bytes]]:
+    """Yield messages with a word for each column of SHOW POOL_POOLS, several for one child."""
     while True:
         kind, *words = _expect(pooler, connection, PROCESSES.lower()).split(b"\0")
         if kind == OVER:
             return
         if kind == OF_CHILD:
-            process, started, served, *others = words  # the state is the 17th of 4.3; 4.6 and 4.7 have more after it
-            # The answer reads "2026-11-22 18:55:27 (4:59 before process restarting)".
-            since = started.partition(b" (")[0]
-            yield _plain(process + b" of " + since), Child(WAITS in others[USER_AND_DATABASE:], _plain(served))
+            yield words
 
 
 @contextmanager

@@ -117,7 +117,7 @@ def version(session: Session) -> str:
 
 def others(pools: Rows, admin_user: str) -> Rows:
     """SHOW POOL_POOLS without one child that serves the panel's login: the session that asked, most of the time."""
-    own_rows = [row for row in pools if (row["database"], row["username"]) == (DATABASE, admin_user) and _is_taken(row)]
+    own_rows = [row for row in pools if (row["database"], row["username"]) == (DATABASE, admin_user) and is_taken(row)]
     return [row for row in pools if row not in own_rows or row["pool_pid"] != own_rows[0]["pool_pid"]]
 
 
@@ -128,11 +128,11 @@ def figures(pools: Rows) -> dict[str, PoolFigures]:
         name = str(row["database"] or "")
         if not name or str(row["backend_id"]) != "0":
             continue
-        other, is_taken = found.get(name, PoolFigures()), _is_taken(row)
+        other, taken = found.get(name, PoolFigures()), is_taken(row)
         found[name] = PoolFigures(
-            cl_active=other.cl_active + is_taken,
-            sv_active=other.sv_active + is_taken,
-            sv_idle=other.sv_idle + (not is_taken),
+            cl_active=other.cl_active + taken,
+            sv_active=other.sv_active + taken,
+            sv_idle=other.sv_idle + (not taken),
         )
     return found
 
@@ -179,5 +179,6 @@ def _primary(nodes: Rows) -> tuple[str, int | None]:
     return "", None
 
 
-def _is_taken(row: dict[str, object]) -> bool:
+def is_taken(row: dict[str, object]) -> bool:
+    """Return whether a client has the connection of this row."""
     return str(row["pool_connected"]) == "1"

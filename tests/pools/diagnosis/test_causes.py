@@ -134,3 +134,86 @@ def test_a_lack_of_connections_claims_no_login_that_was_not_tried() -> None:
         f"{lead}, although the panel's role can log in there.",
         f"{lead}, although its role can log in there.",
     ]
+
+
+AUTOVACUUM = replace(SLOW, role=None, application="", backend_type="autovacuum worker", statement_s=900.0)
+ALL_TAKEN = Limit("num_init_children", 4, 4, further_wait=True)
+PGPOOL: dict[str, object] = {"waiting": 0, "server_limits": (), "client_limits": (ALL_TAKEN,), "counts_waiting": False}
+
+
+def behind_haproxy(*sessions: Session, clients: int, most: int = 4) -> Evidence:
+    """Which session belongs to which client is not told, so that all of the database are known."""
+    limits = (Limit("maxconn", most, clients, further_wait=True),)
+    kind = {"client_limits": limits, "sees_servers": False, "counts_waiting": False}
+    queue = PoolQueue("orders", 0, mode="session", **kind)  # type: ignore[arg-type]
+    by_pid = {pid: replace(session, pid=pid) for pid, session in enumerate(sessions, 1)}
+    return Evidence(queue, ServerSessions(by_pid, connections=20, most=97))
+
+
+@pytest.mark.parametrize(
+    ("found", "named_causes"),
+    [
+        (evidence(*[LOCKED] * 4, beside=(HOLDER,), **PGPOOL), ["lock", "client_limit"]),
+        (evidence(*[LEFT_OPEN] * 4, **PGPOOL), ["idle_in_transaction", "client_limit"]),
+        (evidence(*[SLOW] * 4, **PGPOOL), ["slow_statement", "client_limit"]),
+        (evidence(*[KEPT] * 4, **PGPOOL), ["pool_size", "client_limit"]),
+        (evidence(LOCKED, beside=(HOLDER,), **PGPOOL), ["client_limit"]),  # clients of other pools have the children
+        (evidence(**PGPOOL), ["client_limit"]),
+        (evidence(LOCKED, **PGPOOL | {"client_limits": (Limit("num_init_children", 4, 1, True),)}), []),
+        (behind_haproxy(*[SLOW] * 4, clients=4), ["slow_statement", "client_limit"]),
+        (behind_haproxy(*[SLOW] * 3, AUTOVACUUM, clients=3), []),
+        (behind_haproxy(SLOW, KEPT, KEPT, KEPT, clients=4), ["pool_size", "client_limit"]),
+    ],
+)
+def test_where_clients_wait_uncounted_a_used_up_limit_stands_for_the_queue(
+    found: Evidence, named_causes: list[str]
+) -> None:
+    assert named(found) == named_causes
+
+
+def test_only_sessions_of_clients_are_taken_for_those_of_a_pool() -> None:
+    found = behind_haproxy(AUTOVACUUM, replace(SLOW, backend_type="walsender"), SLOW, clients=4)
+    assert [one.backend_type for one in found.held] == ["client backend"]
+
+
+@pytest.mark.parametrize(
+    ("session", "description"),
+    [
+        (replace(AUTOVACUUM, pid=9), "process 9 (autovacuum worker)"),
+        (replace(HIDDEN, pid=9, role=None), "process 9"),
+        (replace(OPEN, pid=9), "process 9 (role app, application shop)"),
+    ],
+)
+def test_a_process_without_a_role_is_named_by_what_it_is(session: Session, description: str) -> None:
+    assert session.description == description
+
+
+@pytest.mark.parametrize(
+    ("limit", "sentence"),
+    [
+        (
+            ALL_TAKEN,
+            "num_init_children is reached: 4 clients are connected of 4, and further ones wait until one leaves.",
+        ),
+        (
+            Limit("max_client_conn", 4, 4),
+            "max_client_conn is reached: 4 clients are connected of 4, and further ones are refused.",
+        ),
+    ],
+)
+def test_a_limit_says_what_becomes_of_further_clients(limit: Limit, sentence: str) -> None:
+    (_name, finding), *_others = causes.found_in(evidence(waiting=0, client_limits=(limit,)))
+    assert finding.sentence == sentence
+
+
+def test_a_limit_is_not_to_be_raised_while_the_server_has_no_connections_left() -> None:
+    found = evidence(OPEN, OPEN)
+    full = replace(found, sessions=replace(found.sessions, connections=97))  # type: ignore[type-var]
+    ((_name, finding),) = causes.found_in(full)
+    assert finding.remedy == "Raise pool_size once the server has connections left: it has none now."
+
+
+def test_the_limit_that_is_reached_is_the_one_to_raise() -> None:
+    found = evidence(KEPT, KEPT, mode="session", server_limits=(Limit("max_db_connections", 2, 2),))
+    ((_name, finding),) = causes.found_in(found)
+    assert finding.remedy == "Use transaction mode, if the clients allow it, or raise max_db_connections."
