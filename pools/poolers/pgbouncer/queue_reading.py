@@ -151,11 +151,16 @@ def _client(row: Row) -> ClientOfServer:
 def _server_limits(
     answers: _Answers, entries: Rows, own: Iterable[ServerConnection], others: Iterable[ServerConnection]
 ) -> Iterator[Limit]:
-    """Yield the limits of the pool's size (of each user, with the reserve), of its database and of its busiest user."""
+    """Yield the limits of the pool's size (of each user), of its database and of its busiest user.
+
+    The reserve counts once all of it is used: a client gets of it only after reserve_pool_timeout, so that a queue of
+    short waits never does.
+    """
     config, by_user = _config(answers), _counted(own)
     size = sum(number(row.get("pool_size")) for row in entries)
     reserve = sum(number(row.get("reserve_pool_size", row.get("reserve_pool"))) for row in entries)
-    yield Limit("pool_size", size + reserve, max(by_user.values(), default=0))
+    used = max(by_user.values(), default=0)
+    yield Limit("pool_size", size + reserve if used >= size + reserve else size, used)
     current = sum(number(row.get("current_connections")) for row in entries)
     yield Limit("max_db_connections", sum(number(row.get("max_connections")) for row in entries), current)
     of_users = _counted([*own, *others])
