@@ -95,12 +95,13 @@ def _evidence(target: Target, queue: PoolQueue, place: Place | None) -> Evidence
         return Evidence(queue)
     pids = [one.pid for one in queue.servers if one.pid]
     sessions: ServerSessions | None = None
-    server_error = ""
+    server_error, is_refused = "", False
     try:
         sessions = server_sessions.read(place, pids, target.database, whole=not queue.sees_servers)
     except ClusterUnreachable as error:
-        server_error = str(error)
-    return Evidence(queue, sessions, server_error, _login_error(target, queue, place) if sessions else None)
+        server_error, is_refused = str(error), not isinstance(error, server_sessions.QueryFailed)
+    login_error = _login_error(target, queue, place) if sessions else None
+    return Evidence(queue, sessions, server_error, login_error, panel_is_refused=is_refused)
 
 
 def place_of(target: Target, queue: PoolQueue) -> Place | None:

@@ -14,13 +14,15 @@ class Evidence:
     """All that a cause is judged by.
 
     `sessions` is None where the server can't be asked, for the reason `server_error`. `login_error` is why a login as
-    the pool's role failed; empty where it worked, None where none was tried.
+    the pool's role failed; empty where it worked, None where none was tried. `panel_is_refused`: the
+    panel's own login failed, and not a question after it.
     """
 
     queue: PoolQueue
     sessions: ServerSessions | None = None
     server_error: str = ""
     login_error: str | None = None
+    panel_is_refused: bool = False
 
     @cached_property
     def held(self) -> tuple[Session, ...]:

@@ -59,6 +59,10 @@ CAPACITY = """
 """
 
 
+class QueryFailed(ClusterUnreachable):
+    """The server let the panel in, and a question failed."""
+
+
 @dataclass(frozen=True)
 class Session:
     """A session of the server as pg_stat_activity shows it; `pid` and `backend_start` identify it.
@@ -181,7 +185,7 @@ def asking(place: Place, database: str | None = None) -> Iterator[Cursor]:
                 yield cursor
     except psycopg.Error as error:
         words = " ".join(str(error).split())
-        raise ClusterUnreachable(_("logged in, but the query failed: %(words)s") % {"words": words}) from None
+        raise QueryFailed(_("logged in, but the query failed: %(words)s") % {"words": words}) from None
 
 
 def session_of(row: dict[str, Any]) -> Session:

@@ -11,10 +11,10 @@ def find(evidence: Evidence) -> Finding | None:
     queue = evidence.queue
     if not queue.waiting or not queue.sees_servers or queue.exhausted:
         return None
-    reason = evidence.login_error or evidence.server_error
+    reason = evidence.login_error or (evidence.server_error if evidence.panel_is_refused else "")
     if reason:
         return _refused(evidence, reason)
-    if queue.servers:
+    if queue.servers or evidence.server_error:
         return None
     return _without_connection(evidence)
 

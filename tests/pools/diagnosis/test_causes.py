@@ -206,6 +206,15 @@ def test_a_limit_says_what_becomes_of_further_clients(limit: Limit, sentence: st
     assert finding.sentence == sentence
 
 
+@pytest.mark.parametrize(
+    ("is_refused", "named_causes"),
+    [(True, ["server_logins"]), (False, [])],  # a question that timed out is no refused login
+)
+def test_a_question_that_failed_is_no_refused_login(is_refused: bool, named_causes: list[str]) -> None:
+    found = replace(evidence(OPEN, server_limits=()), sessions=None, server_error="no", panel_is_refused=is_refused)
+    assert named(found) == named_causes
+
+
 def test_a_limit_is_not_to_be_raised_while_the_server_has_no_connections_left() -> None:
     found = evidence(OPEN, OPEN)
     full = replace(found, sessions=replace(found.sessions, connections=97))  # type: ignore[type-var]
