@@ -39,7 +39,11 @@ def _send(notice: ApprovalNotice) -> None:
 
 
 def _letters(notice: ApprovalNotice) -> list[Letter]:
-    """Return the messages: one for the webhook, one for each person by e-mail; none where nobody is left to tell."""
+    """Return the message, none where nobody is left to tell.
+
+    By e-mail it is one to all of them: a mail server that refuses one address keeps nobody else from being told, and
+    another attempt tells nobody twice.
+    """
     request = notice.approval
     if notice.moment == ApprovalMoment.ASKED and not request.is_pending:
         return []
@@ -47,7 +51,8 @@ def _letters(notice: ApprovalNotice) -> list[Letter]:
     batch = notice.batch or uuid.uuid4()
     if notice.channel == Channel.WEBHOOK:
         return [Letter(batch, [message])]
-    return [Letter(uuid.uuid5(batch, address), [message], to=[address]) for address in _addresses(notice)]
+    addresses = _addresses(notice)
+    return [Letter(batch, [message], to=addresses)] if addresses else []
 
 
 def _addresses(notice: ApprovalNotice) -> list[str]:

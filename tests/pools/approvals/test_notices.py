@@ -141,6 +141,15 @@ def test_a_notice_that_was_not_taken_is_sent_again_later(
     assert addresses(mailed) == [["eve@example.org"]]
 
 
+def test_all_who_can_approve_are_told_by_one_message(pool: Pool, dana: User, eve: User, mailed: list[Any]) -> None:
+    """A server that refuses an address of several takes the message for the others."""
+    another = member("abe", Role.OPERATOR)
+    User.objects.filter(pk=another.pk).update(email="abe@example.org")
+    ask(pool, dana)
+    approval_notices.send_due()
+    assert addresses(mailed) == [["abe@example.org", "eve@example.org"]]
+
+
 def test_a_page_says_beforehand_that_it_waits_and_for_whom(pool: Pool, dana: User, eve: User) -> None:
     member("vera", Role.VIEWER)
     browser = Client()
