@@ -77,7 +77,8 @@ def change(
         else:
             fields = {name: getattr(channel, name) for name in (*FIELDS, "service", "sealed_url")}
             channel.edit(version if expected_version is None else expected_version, **fields)
-        Notice.objects.filter(channel=channel.code, is_held=True, sent_at=None).update(due_at=timezone.now())
+        held = Notice.objects.filter(channel=channel.code, is_held=True, sent_at=None)
+        held.filter(batch=None).update(due_at=timezone.now())  # A message that a worker sends now keeps its lease.
     logger.info("channel %s (%s) changed by %s", channel.pk, channel, author)
     return channel
 

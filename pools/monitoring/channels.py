@@ -65,7 +65,7 @@ def _post(letter: Letter) -> None:
 def _mail(letter: Letter) -> None:
     connection = get_connection(timeout=ANSWER_WITHIN_S)
     message = EmailMessage(
-        letter.subject,
+        " ".join(letter.subject.split()),  # a header has one line
         letter.text() or _("This is a test of Pooldeck's e-mail: it works."),
         settings.DEFAULT_FROM_EMAIL,
         settings.EMAIL_TO if letter.to is None else letter.to,

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from django.db.models import F, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from pools.models.notices import Delivery
 from pools.monitoring import channels
@@ -43,12 +44,19 @@ def send(rows: QuerySet[Row], channel: str, letters: Iterable[Letter], attempts:
         for letter in letters:
             channels.send(channel, letter)
     except DeliveryFailed as error:
-        rows.update(due_at=timezone.now() + pause_after(attempts), error=str(error))
-        words = (rows.model._meta.verbose_name_plural, channel, attempts, error)
-        logger.warning("%s not sent by %s, attempt %d: %s", *words)
+        _try_again(rows, channel, attempts, str(error))
+    except Exception as error:  # one that can't be sent must not keep others from being sent
+        logger.exception("a message to %s failed", channel)
+        text = _("the panel failed (%(error)s); the log of the worker has more") % {"error": type(error).__name__}
+        _try_again(rows, channel, attempts, text)
     else:
         count = rows.update(sent_at=timezone.now(), error="")
         logger.info("%d %s sent by %s", count, rows.model._meta.verbose_name_plural, channel)
+
+
+def _try_again(rows: QuerySet[Row], channel: str, attempts: int, reason: str) -> None:
+    rows.update(due_at=timezone.now() + pause_after(attempts), error=reason)
+    logger.warning("%s not sent by %s, attempt %d: %s", rows.model._meta.verbose_name_plural, channel, attempts, reason)
 
 
 def pause_after(attempts: int) -> timedelta:

@@ -79,6 +79,8 @@ def _together(channel: NotificationChannel, first: Notice, now: datetime) -> Que
 def _send(channel: NotificationChannel, batch: uuid.UUID) -> None:
     rows = Notice.objects.filter(batch=batch)
     notices = list(rows.filter(sent_at=None).select_related("event").order_by("due_at", "pk"))
+    if not notices:  # the channel or the events were removed in between
+        return
     attempts = max(notice.attempts for notice in notices)
     notice_delivery.send(rows, channel.code, [_letter(batch, notices)], attempts)
 

@@ -1,7 +1,7 @@
 """When notices become messages: one for each cause, none in quiet hours, and none lost."""
 
 import uuid
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 import pytest
@@ -237,3 +237,49 @@ def test_quiet_hours_of_one_day() -> None:
     assert channel.quiet_until_after(NOON) == NOON + timedelta(hours=1)
     assert channel.quiet_until_after(NOON - timedelta(seconds=1)) is None
     assert channel.quiet_until_after(MIDNIGHT) is None
+
+
+def test_a_message_that_fails_unexpectedly_keeps_no_other_channel_from_its_own(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a_channel(name="broken", group_s=0)
+    healthy, sent = a_channel(name="working", group_s=0), list[Letter]()
+
+    def send(code: str, letter: Letter) -> None:
+        if code != healthy.code:
+            raise ValueError("Header values can't contain newlines")
+        sent.append(letter)
+
+    monkeypatch.setattr(channels, "_send_to_service", send)
+    opened(an_event(a_pool(name="a")))
+    notifications.send_due()
+    assert [names(letter) for letter in sent] == [[("a", "opened")]]
+    failed = Notice.objects.get(sent_at=None)
+    assert failed.error == "the panel failed (ValueError); the log of the worker has more"
+    assert failed.due_at == clock() + timedelta(seconds=notice_delivery.FIRST_WAIT_S)
+
+
+def test_a_channel_removed_while_its_message_is_claimed_is_no_failure(
+    clock: Clock, sent: list[Letter], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    channel = a_channel(group_s=0)
+    opened(an_event(a_pool(name="a")))
+    batch = notifications._claim(channel)
+    assert batch is not None
+    notification_channels.remove(channel)
+    notifications._send(channel, batch)
+    assert sent == []
+
+
+def test_a_change_of_its_channel_sends_no_message_again_that_a_worker_sends_now(
+    clock: Clock, sent: list[Letter]
+) -> None:
+    channel = a_channel(quiet_from=time(22), quiet_until=time(6))
+    clock.now = MIDNIGHT
+    opened(an_event(a_pool(name="a"), severity=Severity.WARNING))
+    notifications.send_due()
+    clock.now = MIDNIGHT + timedelta(hours=6)
+    assert notifications._claim(channel) is not None  # another worker sends it now
+    notification_channels.change(channel, {"name": "renamed"})
+    notifications.send_due()
+    assert sent == []
