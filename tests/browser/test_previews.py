@@ -1,6 +1,7 @@
 """Parts of forms that are asked for anew whenever a field changes, on a panel that takes its time to answer."""
 
 import time
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, Request, Route
@@ -16,6 +17,13 @@ def page(visitor: Page, installation: Installation) -> Page:
     return visitor
 
 
+def wait_until(page: Page, holds: Callable[[], object]) -> None:
+    deadline = time.monotonic() + WAIT_MS / 1000
+    while not holds():
+        assert time.monotonic() < deadline
+        page.wait_for_timeout(50)
+
+
 @pytest.mark.parametrize(
     ("form", "asked_from", "field"),
     [("/runs/new/", "/runs/new/preview/", "clients"), ("/pools/new/", "/pools/mode-check/", "size")],
@@ -26,10 +34,14 @@ def test_changes_in_quick_succession_end_with_the_last_and_none_is_aborted(
     """An aborted request is an error to htmx, and leaves the panel with work that nobody reads."""
     errors: list[str] = []
     answered: list[str] = []
+    held: list[Route] = []
+    is_held = True
 
-    def answer_late(route: Route) -> None:
-        page.wait_for_timeout(500)
-        route.continue_()
+    def hold(route: Route) -> None:
+        if is_held:
+            held.append(route)
+        else:
+            route.continue_()
 
     def note(request: Request) -> None:
         if request.url.endswith(asked_from):
@@ -39,14 +51,14 @@ def test_changes_in_quick_succession_end_with_the_last_and_none_is_aborted(
     page.wait_for_load_state("networkidle")
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     page.on("requestfinished", note)
-    page.route(f"**{asked_from}", answer_late)
+    page.route(f"**{asked_from}", hold)
     for number in (3, 4, 5, 6):
         page.locator(f"[name={field}]").fill(str(number))
         page.locator(f"[name={field}]").dispatch_event("change")
-        page.wait_for_timeout(250)
-    deadline = time.monotonic() + WAIT_MS / 1000
-    while not any(f"{field}=6" in body for body in answered):
-        assert time.monotonic() < deadline, answered
-        page.wait_for_timeout(100)
+        wait_until(page, lambda: held)  # the first is asked for and not answered while the others follow
+    is_held = False
+    for route in held:
+        route.continue_()
+    wait_until(page, lambda: any(f"{field}=6" in body for body in answered))
     assert len(answered) < 4
     assert errors == []

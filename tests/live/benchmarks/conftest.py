@@ -119,8 +119,9 @@ def pgbenches(run: Run) -> list[int]:
 
 def wait_until_load_is_silent(run: Run) -> None:
     """Wait until the reaper takes a killed load for dead; the lease of a test runs out sooner than a real one."""
-    deadline = time.monotonic() + 30
-    while sessions.goes_on(run, reaper.CHECK_EVERY_S + reaper.DIED_BEFORE_S):
+    silent_s = reaper.CHECK_EVERY_S + reaper.DIED_BEFORE_S  # from its last statement on
+    deadline = time.monotonic() + silent_s + 60
+    while sessions.goes_on(run, silent_s):
         assert time.monotonic() < deadline, "its sessions begin statements"
         time.sleep(0.05)
 

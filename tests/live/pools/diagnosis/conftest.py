@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from threading import Event, Thread
 from typing import Any
 
@@ -118,6 +119,13 @@ def registered(bouncer_pooler: Pooler, cluster: Cluster, prepared: PostgresServe
     return register
 
 
+def _is_sent(connection: pq.abc.PGconn) -> bool:
+    """Go on with a login; return whether it was sent, so that the pooler answers next."""
+    connection.connect_poll()
+    assert connection.status != pq.ConnStatus.BAD, connection.error_message
+    return connection.status == pq.ConnStatus.AWAITING_RESPONSE
+
+
 @dataclass
 class Clients:
     """Clients of a PgBouncer, which all leave with the test."""
@@ -149,14 +157,12 @@ class Clients:
         return sessions
 
     def logging_in(self, pool: str, count: int = 3) -> None:
-        """Begin the logins of clients, which don't end where the pooler has no server."""
+        """Send the logins of clients, which don't end where the pooler has no server."""
         address = f"host={self.bouncer.host} port={self.bouncer.port} user={APP_ROLE} sslmode=disable"
         for _number in range(count):
             connection = pq.PGconn.connect_start(f"{address} dbname={pool} application_name=shop".encode())
             self.stack.callback(connection.finish)
-            for _poll in range(20):
-                connection.connect_poll()
-                time.sleep(0.005)
+            self.wait_for(partial(_is_sent, connection))
 
     def repeating(self, pool: str, statement: str, count: int) -> None:
         """Let clients in threads repeat a statement until the test ends."""
