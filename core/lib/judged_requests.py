@@ -5,9 +5,12 @@ these: a name server that answers otherwise a moment later leads nowhere else. N
 and the certificate is always verified, by the system's certificates.
 """
 
+import os
+import socket
 import ssl
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from types import ModuleType
 from typing import Any
@@ -16,26 +19,86 @@ from urllib.parse import urlsplit
 import requests
 from django.utils.translation import gettext as _
 from requests.adapters import HTTPAdapter
-from urllib3.exceptions import ConnectTimeoutError, NewConnectionError
+from urllib3 import HTTPSConnectionPool
+from urllib3.connection import HTTPSConnection
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError
 
 from core.lib import addresses
 
-ANSWER_WITHIN_S = 10
+ANSWER_WITHIN_S = 10  # each piece of an answer
+OVER_WITHIN_S = 30.0  # the whole of it
 READ_AT_MOST = 64 * 1024  # bytes of an answer
 SHOWN_CHARACTERS = 200  # of an answer, where it is a reason
 VERBS = ("get", "options", "head", "post", "put", "patch", "delete")
 
 _answers: ContextVar[list[str] | None] = ContextVar("answers", default=None)
+_limit: ContextVar["TimeLimit | None"] = ContextVar("limit", default=None)
 
 
 class Refused(requests.RequestException):
     """Nothing may connect to the host of a request; the text is a sentence for people."""
 
 
+class TimeLimit:
+    """Shuts the connections of a request down once its time is over, however slowly the pieces of an answer come."""
+
+    def __init__(self, seconds: float) -> None:
+        self.is_over = False
+        self.connections: list[socket.socket] = []
+        self.timer = threading.Timer(seconds, self.end)
+        self.timer.daemon = True
+
+    def add(self, connection: socket.socket) -> None:
+        """Hold this connection to the time, by a duplicate: TLS detaches the original."""
+        self.connections.append(socket.socket(fileno=os.dup(connection.fileno())))
+        if self.is_over:
+            self.end()
+
+    def end(self) -> None:
+        """Shut all of them down."""
+        self.is_over = True
+        for connection in self.connections:
+            with suppress(OSError):  # the other side was quicker
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def __enter__(self) -> "TimeLimit":
+        self.token = _limit.set(self)
+        self.timer.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        _limit.reset(self.token)
+        self.timer.cancel()
+        self.timer.join()
+        for connection in self.connections:
+            connection.close()
+
+
+class BoundedConnection(HTTPSConnection):
+    """A connection that is held to the time of its request."""
+
+    def _new_conn(self) -> socket.socket:
+        connected = super()._new_conn()
+        if limit := _limit.get():
+            limit.add(connected)
+        return connected
+
+
+class BoundedPool(HTTPSConnectionPool):
+    """A pool of such connections."""
+
+    ConnectionCls = BoundedConnection
+
+
 class JudgedAdapter(HTTPAdapter):
     """Connects to an address that was judged; the request and its TLS still name the host."""
 
     address = ""
+
+    def init_poolmanager(self, *words: Any, **options: Any) -> None:
+        """Take connections that end in time."""
+        super().init_poolmanager(*words, **options)
+        self.poolmanager.pool_classes_by_scheme = {"https": BoundedPool}
 
     def send(self, request: requests.PreparedRequest, *words: Any, **options: Any) -> requests.Response:
         """Send a request to the first judged address that takes the connection. Raises `Refused`."""
@@ -65,8 +128,9 @@ class JudgedAdapter(HTTPAdapter):
         """Leave the context as it is: it verifies, whatever the caller asked for."""
 
     def add_headers(self, request: requests.PreparedRequest, **options: Any) -> None:
-        """Name the host, where `http.client` would name the address."""
+        """Name the host, where `http.client` would name the address; each request has a connection of its own."""
         parts = urlsplit(str(request.url))
+        request.headers["Connection"] = "close"
         request.headers["Host"] = parts.netloc.rpartition("@")[2]
 
 
@@ -86,8 +150,12 @@ class JudgedSession(requests.Session):
         """Send a request within the time and without redirects, whatever the caller asked for."""
         options |= {"allow_redirects": False, "timeout": ANSWER_WITHIN_S, "stream": True, "proxies": {}}
         try:
-            response = super().send(request, **options)
-            response._content = response.raw.read(READ_AT_MOST, decode_content=True)  # the rest is never read
+            with TimeLimit(OVER_WITHIN_S) as limit:
+                response = super().send(request, **options)
+                response._content = _start_of(response)
+            if limit.is_over:  # the end of a connection ends many an answer
+                response.close()
+                raise requests.ConnectionError
         except requests.exceptions.InvalidSchema:
             _note(_("only addresses that begin with https:// are requested"))
             raise
@@ -97,6 +165,15 @@ class JudgedSession(requests.Session):
         response.close()
         _note(f"{response.status_code} {response.text[:SHOWN_CHARACTERS]}".strip())
         return response
+
+
+def _start_of(response: requests.Response) -> bytes:
+    """Read the start of an answer; the rest is never read."""
+    try:
+        return bytes(response.raw.read(READ_AT_MOST, decode_content=True))
+    except HTTPError as error:
+        response.close()
+        raise requests.ConnectionError(error) from error
 
 
 @contextmanager

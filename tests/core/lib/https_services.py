@@ -3,6 +3,7 @@
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -24,6 +25,7 @@ class Service(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answer)
         self.status, self.text = 200, "{}"
+        self.drips: str = ""  # the part of an answer that comes a byte at a time: its headers, or its body
         self.got: list[tuple[str, str, bytes]] = []  # path, the header Host, body
 
     @property
@@ -44,11 +46,23 @@ class _Answer(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.server.got.append((self.path, self.headers["Host"], body))
+        if self.server.drips:
+            self._drip(self.server.drips)
+            return
         self.send_response(self.server.status)
         self.send_header("Location", "https://elsewhere.example/")
         self.send_header("Content-Length", str(len(self.server.text)))
         self.end_headers()
         self.wfile.write(self.server.text.encode())
+
+    def _drip(self, part: str) -> None:
+        """Send a byte now and then, for longer than a client has patience, and then the end."""
+        start, end = b"HTTP/1.0 200 OK\r\nX-Slow: ", b"\r\n\r\n"
+        self.wfile.write(start if part == "headers" else start + end)
+        for _byte in range(400):
+            self.wfile.write(b"x")
+            time.sleep(0.02)
+        self.wfile.write(end)
 
     do_GET = do_POST
 

@@ -103,6 +103,18 @@ def test_no_more_than_a_part_of_a_long_answer_is_read(service: Service, monkeypa
     assert noted == [f"200 {'x' * judged_requests.SHOWN_CHARACTERS}"]
 
 
+@pytest.mark.parametrize("part", ["headers", "body"])
+def test_an_answer_that_comes_byte_by_byte_is_given_up(
+    service: Service, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    service.drips = part
+    monkeypatch.setattr(judged_requests, "OVER_WITHIN_S", 0.3)
+    resolve_by(monkeypatch, ["127.0.0.1"])
+    with judged_requests.noted() as answers, pytest.raises(requests.ConnectionError), JudgedSession() as session:
+        session.post(f"https://{service.place}/")
+    assert answers == ["the connection ended without an answer"]
+
+
 def test_a_module_that_was_confined_has_no_other_way(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("plugin")
     module.requests = requests  # type: ignore[attr-defined]
