@@ -14,7 +14,7 @@ def find(evidence: Evidence) -> Finding | None:
     reason = evidence.login_error or (evidence.server_error if evidence.panel_is_refused else "")
     if reason:
         return _refused(evidence, reason)
-    if queue.servers or evidence.server_error:
+    if queue.servers:
         return None
     return _without_connection(evidence)
 
