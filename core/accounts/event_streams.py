@@ -17,6 +17,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from core.accounts import held_requests, stream_reviews
+from core.accounts.access import Access
 from core.accounts.credentials import Credential, Grants, as_if_new
 from core.accounts.held_requests import COME_BACK_S, OpenRequest, TooManyHeld
 from core.accounts.stream_reviews import OpenStream
@@ -56,6 +57,17 @@ class Authorization:
         def ask_again() -> bool:
             answer: Response = self._view(as_if_new(self._request), **self._words)
             return answer.status_code == 200
+
+        return await sync_to_async(_in_own_connection, thread_sensitive=False)(ask_again)
+
+    async def read_anew(self, read: Callable[[Access], T]) -> T | None:
+        """Return what is read by the caller's access as it is in the database now; None where that has ended."""
+
+        def ask_again() -> T | None:
+            answer: Response = self._view(as_if_new(self._request), **self._words)
+            if answer.status_code != 200:
+                return None
+            return read(Access.of(answer.renderer_context["request"]))  # type: ignore[attr-defined]
 
         return await sync_to_async(_in_own_connection, thread_sensitive=False)(ask_again)
 

@@ -1,4 +1,7 @@
-"""Streams console snapshots: one task for each pooler in this process, shared by all its followers."""
+"""Streams console snapshots: one task for each pooler in this process, shared by all its followers.
+
+It also tells them when something happened that charts mark.
+"""
 
 import asyncio
 import time
@@ -9,17 +12,21 @@ from uuid import UUID
 from django.db import connections
 
 from pools.models import Pooler
-from pools.monitoring import sampler
+from pools.monitoring import marks, sampler
+from pools.monitoring.marks import Latest
 from pools.monitoring.sampler import ConsoleSnapshot
 
 EVERY_S = 1.0
-SAME_ADDRESS_S = 15.0  # longest delay until an edit of the pooler is noticed
+READ_EVERY_S = 10.0  # longest delay until an edit of the pooler, or what charts mark, is noticed
 _threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="feed")
 _feeds: dict[UUID, "_Feed"] = {}
 
 
-async def follow(pooler_id: UUID) -> AsyncGenerator[ConsoleSnapshot, None]:
-    """Yield each new snapshot of a pooler, about one a second, until it is removed or the follower leaves."""
+async def follow(pooler_id: UUID) -> AsyncGenerator[tuple[ConsoleSnapshot, Latest], None]:
+    """Yield each new snapshot of a pooler, about one a second, until it is removed or the follower leaves.
+
+    With it comes the latest of what charts mark.
+    """
     feed = _feeds.get(pooler_id)
     if feed is None or feed.task.done():
         feed = _feeds[pooler_id] = _Feed(pooler_id)
@@ -28,7 +35,7 @@ async def follow(pooler_id: UUID) -> AsyncGenerator[ConsoleSnapshot, None]:
         shown_at = 0.0
         while (snapshot := await feed.after(shown_at)) is not None:
             shown_at = snapshot.at
-            yield snapshot
+            yield snapshot, feed.marked
     finally:
         feed.followers -= 1
         if not feed.followers:
@@ -44,6 +51,7 @@ class _Feed:
         self.pooler_id = pooler_id
         self.followers = 0
         self.snapshot: ConsoleSnapshot | None = None
+        self.marked = Latest()
         self.ended = False
         self.news = asyncio.Event()
         self.task = asyncio.create_task(self._run())
@@ -63,14 +71,15 @@ class _Feed:
                 self._report(await loop.run_in_executor(_threads, sampler.latest, pooler))
                 due = max(due + EVERY_S, loop.time())
                 await asyncio.sleep(due - loop.time())
-                if time.monotonic() - read_at > SAME_ADDRESS_S:
+                if time.monotonic() - read_at > READ_EVERY_S:
                     pooler, read_at = await self._read()
         finally:
             self.ended = True
             self._wake()
 
     async def _read(self) -> tuple[Pooler | None, float]:
-        return await asyncio.get_running_loop().run_in_executor(_threads, _pooler, self.pooler_id), time.monotonic()
+        pooler, self.marked = await asyncio.get_running_loop().run_in_executor(_threads, _pooler, self.pooler_id)
+        return pooler, time.monotonic()
 
     def _report(self, snapshot: ConsoleSnapshot) -> None:
         self.snapshot = snapshot
@@ -82,8 +91,9 @@ class _Feed:
         self.news = asyncio.Event()
 
 
-def _pooler(pk: UUID) -> Pooler | None:
+def _pooler(pk: UUID) -> tuple[Pooler | None, Latest]:
     try:
-        return Pooler.objects.filter(pk=pk).first()
+        pooler = Pooler.objects.filter(pk=pk).first()
+        return pooler, marks.latest(pk) if pooler else Latest()
     finally:
-        connections.close_all()  # this thread only polls consoles for the next 15 s
+        connections.close_all()  # this thread only polls consoles for the next seconds

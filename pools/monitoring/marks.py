@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django.apps import apps
-from django.db.models import Q, QuerySet, TextChoices
+from django.db.models import Max, Q, QuerySet, TextChoices
 from django.urls import reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
@@ -62,6 +62,17 @@ class Mark:
         return self.at.timestamp()
 
 
+@dataclass(frozen=True)
+class Latest:
+    """When the latest of what is marked happened (Unix, s; 0 for never), and the last restart.
+
+    A check notices a restart up to a minute after it, so that the time alone would not tell it from what came since.
+    """
+
+    at: float = 0.0
+    restart: int = 0
+
+
 def of_pool(pool: Pool, access: Access, window: Window) -> list[Mark]:
     """Return the marks of a pool: what happened to it, its pooler and its cluster, as far as the caller may see it."""
     about = Q(subject_id__in=[pool.pk, pool.pooler_id, pool.cluster_id])
@@ -97,6 +108,24 @@ def of_poolers(poolers: Sequence[Pooler], access: Access, window: Window) -> dic
     for pooler_id, mark in _of_restarts(access.visible(Restart.objects.filter(pooler__in=poolers)), window):
         found[pooler_id].append(mark)
     return found
+
+
+def latest(pooler_id: UUID) -> Latest:
+    """Return the latest of what is marked of a pooler, its pools and their clusters.
+
+    It tells those who follow a pooler, whatever each of them may see, when it is worth to read the marks again.
+    """
+    clusters = Pool.objects.filter(pooler=pooler_id).values("cluster_id")
+    about = Q(subject_id=pooler_id) | Q(pooler_id=pooler_id) | Q(subject_id__in=clusters)
+    runs = apps.get_model("benchmarks", "Run")._default_manager.filter(pool__pooler=pooler_id, parent=None)
+    restart = Restart.objects.filter(pooler=pooler_id).aggregate(at=Max("at"), id=Max("pk"))
+    times = [
+        restart["at"],
+        *Revision.objects.filter(pooler=pooler_id).aggregate(Max("finished_at")).values(),
+        *Event.objects.reportable().filter(about).aggregate(Max("opened_at"), Max("closed_at")).values(),
+        *runs.aggregate(Max("started_at")).values(),
+    ]
+    return Latest(max((at.timestamp() for at in times if at), default=0.0), restart["id"] or 0)
 
 
 def _marks(
@@ -210,3 +239,9 @@ def _of_runs(rows: QuerySet[Any], window: Window) -> Iterator[Mark]:
 def as_rows(marks: Iterable[Mark]) -> list[dict[str, object]]:
     """Return marks as a page hands them to its charts."""
     return [{"t": one.t, "kind": one.kind.value, "label": one.name, "text": one.text, "url": one.url} for one in marks]
+
+
+def kinds_of(marks: Iterable[Mark], *, is_live: bool) -> list[tuple[MarkKind, bool]]:
+    """Return the kinds that a page has buttons for, and whether it has such a mark; live ones may come later."""
+    found = {mark.kind for mark in marks}
+    return [(kind, kind in found) for kind in sorted(MarkKind) if is_live or kind in found]

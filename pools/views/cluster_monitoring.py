@@ -58,6 +58,7 @@ def cluster_monitoring(request: HttpRequest, pk: UUID) -> HttpResponse:
         context = {"cluster": cluster, "poolers": shown, "left_out": len(poolers) - len(shown), "rows": rows[::-1]}
         context |= {"choice": choice, "chosen": choice.name, "kept": [("figure", tile.name)]}
         context |= {"tile": tile, "figures": TILES, "course": course, "marks": happened}
+        context["mark_kinds"] = marks.kinds_of(happened, is_live=False)
         return render(request, "pools/cluster_monitoring.html", context, status=422 if choice.form.errors else 200)
 
 

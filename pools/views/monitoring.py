@@ -31,6 +31,7 @@ from pools.views.live import snapshot_of
 
 EVENTS_SHOWN = 10
 OVERVIEW_CHARTS = 2
+MARKED_S = 300  # of marks that the stream brings to the charts of an overview: as long as those are
 BEFORE = {"day": _("the day before"), "week": _("the week before")}
 NOT_RECORDED = {
     "day": _("Nothing was recorded in the same hours of the day before."),
@@ -99,9 +100,11 @@ def page(request: HttpRequest, subject: Subject, template: str, context: dict[st
         points = _points(samples) if choice.is_live else subject.history(choice.window).points
         if request.GET.get("as") == "csv":
             return charts.as_csv(subject.label, request.GET.get("chart", ""), points)
+        context["marks_since"] = f"{time.time():.3f}"
         happened = subject.marks(Access.of(request), choice.window)
         context |= _live(subject, samples) if choice.is_live else _recorded(subject, choice, points)
         context |= {"choice": choice, "chosen": choice.name, "marks": happened, "marked": marks.as_rows(happened)}
+        context["mark_kinds"] = marks.kinds_of(happened, is_live=choice.is_live)
         context["tables"] = [charts.table_of(chart, points) for chart in charts.charts_of(subject.pooler)]
         return render(request, template, context, status=422 if choice.form.errors else 200)
 
@@ -140,6 +143,7 @@ def live_part(subject: Pool | Pooler | Entry) -> dict[str, object]:
     return {
         "course": _live_course(samples),
         "chosen": LIVE,
+        "marks_since": f"{time.time() - MARKED_S:.3f}",
         "tables": [charts.table_of(chart, points) for chart in shown],
         "source": reverse(f"api-{noun}-live", args=[subject.pk]),
         "charts_page": reverse(f"{noun}-monitoring", args=[subject.pk]),

@@ -15,6 +15,14 @@ export class Marks {
     this.list.push(...marks);
   }
 
+  /** Add those that are not there yet, and return them. */
+  add(marks) {
+    const known = new Set(this.list.map(nameOf));
+    const added = marks.filter((mark) => !known.has(nameOf(mark)));
+    this.push(...added);
+    return added;
+  }
+
   get shown() {
     return this.list.filter(({ kind }) => !this.hidden.has(kind));
   }
@@ -36,6 +44,8 @@ export class Marks {
     return found && distance(found) <= most ? found : null;
   }
 }
+
+const nameOf = ({ t, kind, text }) => `${t} ${kind} ${text}`;
 
 /**
  * Where the names of marks stand: `{mark, x, at, align, y}`, `at` null where a name has no room. `xOf(t)` and

@@ -5,6 +5,7 @@ import { listenToLayers, offerOwnZone } from "./chart_layers.js";
 import { rowsOf, withGaps } from "./chart_points.js";
 import { ChartStack } from "./charts.js";
 import { axisLabel, momentWords } from "./course_clock.js";
+import { addMarks } from "./mark_list.js";
 import { exact, rounded, sized, waited } from "./run_figures.js";
 
 const WINDOW = 300; // s that the live charts show
@@ -144,6 +145,8 @@ function take(figures) {
   root.dataset.seen = Number(root.dataset.seen) + 1;
 }
 
+const takeMarks = (list) => addMarks(root, stack, list, clock.moment);
+
 /** Take the rows and the tiles of the page as the server renders it now; a server that is away is asked again later. */
 async function poll() {
   try {
@@ -151,6 +154,7 @@ async function poll() {
     if (!answer.ok) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     for (const row of rowsOf(JSON.parse(page.getElementById("course").textContent))) take(row);
+    takeMarks(JSON.parse(page.getElementById("marks")?.textContent ?? "[]"));
     for (const name of ["[data-look-error]", "[data-tiles]"]) {
       const now = page.querySelector(`[data-monitoring] ${name}`);
       if (now) root.querySelector(name)?.replaceWith(now);
@@ -163,6 +167,7 @@ async function poll() {
 /** One stream, only while somebody looks at the page: another tab costs neither a connection nor a console's time. */
 class Feed {
   constructor(url) {
+    this.marksSince = root.dataset.marksSince;
     Object.assign(this, { url, source: null, timer: 0, refusals: 0, backoff: new Backoff(FIRST_WAIT, LONGEST_WAIT) });
     document.addEventListener("visibilitychange", () => (document.hidden ? this.close() : this.open()));
     if (!document.hidden) this.open();
@@ -170,8 +175,9 @@ class Feed {
 
   open() {
     this.close();
-    this.source = new EventSource(this.url);
+    this.source = new EventSource(`${this.url}?marks=${this.marksSince}`);
     this.source.addEventListener("figures", (event) => this.heard(event));
+    this.source.addEventListener("marks", (event) => this.marked(JSON.parse(event.data)));
     this.source.addEventListener("error", () => this.again());
   }
 
@@ -180,6 +186,12 @@ class Feed {
     this.refusals = 0;
     tell(gettext("live"), true);
     take(JSON.parse(event.data));
+  }
+
+  /** A stream that is opened again brings the marks that came since. */
+  marked({ at, marks }) {
+    this.marksSince = at;
+    takeMarks(marks);
   }
 
   /** Try again after a while; where the stream can't be held, the page is asked meanwhile for what it shows. */

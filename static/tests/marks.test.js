@@ -23,6 +23,14 @@ test("kinds of marks are hidden and shown again", () => {
   assert.equal(marks.shown.length, 2);
 });
 
+test("marks that come again are added once", () => {
+  const marks = marked(at(1), at(2, "size"));
+  const again = [at(2, "size"), at(2), at(3)];
+  assert.deepEqual(marks.add(again), [at(2), at(3)]);
+  assert.deepEqual(marks.add(again), []);
+  assert.equal(marks.list.length, 4);
+});
+
 test("a row has the marks of its step, those of a moment only the ones at it", () => {
   const marks = marked(at(119), at(60), at(61), at(59.9), at(120));
   const times = (found) => found.map(({ t }) => t);

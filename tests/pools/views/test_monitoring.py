@@ -194,6 +194,10 @@ def test_what_happened_is_marked_in_the_charts_and_listed_below(staff):
     ]
     assert f'href="/poolers/{pool.pooler_id}/revisions/1/"' in page
     assert re.findall(r'data-mark-kind="(\w+)"', page) == ["event", "size"]
+    live = page_of(staff.get(f"/pools/{pool.pk}/monitoring/"))
+    buttons = re.findall(r'data-mark-kind="(\w+)"\s*(hidden)?', live)
+    assert [kind for kind, hidden in buttons if not hidden] == ["event", "size"]
+    assert [kind for kind, hidden in buttons if hidden] == ["normal", "restart", "revision", "run"]
 
 
 def test_each_chart_has_a_table_and_its_csv(staff):
