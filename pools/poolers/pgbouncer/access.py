@@ -4,12 +4,13 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import PurePosixPath
 
 from django.utils.translation import gettext as _
 
 from pools.config_files import pooler_files
-from pools.models import Pool, Pooler
+from pools.models import Cluster, Pool, Pooler
 from pools.poolers.faults import Rejected
 from pools.poolers.pgbouncer import access_rules, global_settings, hba_lists, operators_config
 from pools.poolers.pgbouncer.access_rules import Admission
@@ -129,8 +130,9 @@ def admitted_passwords(
     `before` are the panel's users as they were last applied.
     """
     roles = {role for admission in admissions.values() for role in admission.users}
+    password_of = cache(Cluster.password_of)  # a query, and thousands of pools ask for the same few
     known = (
-        (role, pool.cluster.password_of(role))
+        (role, password_of(pool.cluster, role))
         for pool in asked
         if pool.key in admissions
         for role in admissions[pool.key].users

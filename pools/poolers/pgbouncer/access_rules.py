@@ -9,7 +9,9 @@ own file has one.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from django.utils.translation import gettext as _
@@ -28,7 +30,7 @@ METHODS = {
 }  # the keys are values of auth_type
 PLACES = (("local", ""), ("host", "0.0.0.0/0 "), ("host", "::/0 "))  # `all` is not an address before 1.23
 BY_TLS = (("hostssl", "0.0.0.0/0 "), ("hostssl", "::/0 "))  # A client can show a certificate over TLS only.
-POOL = re.compile(r"^# pool ([0-9a-f-]{36}) (\S+)(?: by (\S+))?: (.+)$", re.MULTILINE)
+POOL = re.compile(r"\n# pool ([0-9a-f-]{36}) (\S+)(?: by (\S+))?: ([^\n]+)")  # `^` would be tried at each letter
 OWN = re.compile(r"^# own (\w+) = (.*)$", re.MULTILINE)
 UNUSED = re.compile(r"^# not in use: (.*)$", re.MULTILINE)
 NAME = re.compile(r'"((?:[^"]|"")*)"')
@@ -47,11 +49,27 @@ class Admission(NamedTuple):
     users: tuple[str, ...]
     method: str = ""
 
-    @property
-    def record(self) -> str:
-        """The comment by which `read` finds it again."""
-        by = f" by {self.method}" if self.method else ""
-        return f"# pool {self.pool} {self.name}{by}: {_listed(self.users)}"
+
+@dataclass(frozen=True)
+class _Alike:
+    """The names of pools that admit the same users, who prove their passwords alike.
+
+    Both lists are written once: ten thousand pools are mostly alike, and most rules are about all of them.
+    """
+
+    users: tuple[str, ...]
+    method: str
+    names: list[str]
+
+    @cached_property
+    def listed_names(self) -> str:
+        """All names, as rules list them."""
+        return _listed(self.names)
+
+    @cached_property
+    def listed_users(self) -> str:
+        """All users, as rules list them."""
+        return _listed(self.users)
 
 
 class Rule(NamedTuple):
@@ -74,7 +92,8 @@ def admission_of(pool: Pool) -> Admission | None:
 
 def read(text: str) -> dict[str, Admission]:
     """Return the admissions of a file that `render` wrote, by the keys of their pools."""
-    return {key: Admission(key, name, tuple(_names(users)), by) for key, name, by, users in POOL.findall(text)}
+    users_of = cache(_names)  # ten thousand pools mostly admit the same users
+    return {key: Admission(key, name, users_of(users), by) for key, name, by, users in POOL.findall(text)}
 
 
 def own_in(text: str) -> dict[str, str]:
@@ -116,24 +135,40 @@ def obstacle(auth_type: str) -> str:
 
 def render(admissions: Iterable[Admission], own: Mapping[str, str], rules: str, unused: str = "") -> str:
     """Render the file; `own` is recorded, `rules` are the operator's. With `unused`, the reason, it has no rule."""
-    admissions = list(admissions)
+    listed = list(admissions)
+    groups = _groups(listed)
     head = [f"# own {name} = {value}" for name, value in own.items()]
-    head += [admission.record for admission in admissions]
+    head += [_record(one, groups[one.users, one.method].listed_users) for one in listed]
     if unused:
         return HEAD + "\n".join([*head, f"# not in use: {unused}", ""])
-    parts = ["# Who may log in to the pools:", *_admitting(admissions, rules)]
-    parts += ["# All others are refused there:", *_refusing(admissions)]
+    parts = ["# Who may log in to the pools:", *_admitting(groups.values(), rules)]
+    parts += ["# All others are refused there:", *_refusing(listed)]
     return HEAD + "\n".join([*head, *parts, "# The operator's own, for all else:", rules.rstrip("\n"), ""])
 
 
-def _admitting(admissions: Iterable[Admission], rules: str) -> Iterator[str]:
+def _groups(admissions: Iterable[Admission]) -> dict[tuple[tuple[str, ...], str], _Alike]:
+    """Return the admissions that are alike together, by their users and method."""
+    found: dict[tuple[tuple[str, ...], str], _Alike] = {}
+    for one in admissions:
+        key = (one.users, one.method)
+        if key not in found:
+            found[key] = _Alike(*key, [])
+        found[key].names.append(one.name)
+    return found
+
+
+def _record(admission: Admission, users: str) -> str:
+    """Return the comment by which `read` finds an admission again; `users` are its users as rules list them."""
+    by = f" by {admission.method}" if admission.method else ""
+    return f"# pool {admission.pool} {admission.name}{by}: {users}"
+
+
+def _admitting(groups: Iterable[_Alike], rules: str) -> Iterator[str]:
     """Yield each rule of the operator's, in their order, narrowed to the users of the pools that it is about."""
-    alike: dict[tuple[tuple[str, ...], str], list[str]] = {}
-    for admission in admissions:
-        alike.setdefault((admission.users, admission.method), []).append(admission.name)
+    listed = list(groups)
     for rule in _rules(rules):
-        for (users, method), names in alike.items():
-            yield from _narrowed(_by_method(rule, method), names, users)
+        for alike in listed:
+            yield from _narrowed(_by_method(rule, alike.method), alike)
 
 
 def _by_method(rule: Rule, method: str) -> Rule:
@@ -141,20 +176,27 @@ def _by_method(rule: Rule, method: str) -> Rule:
     return rule._replace(rest=BY_PASSWORD.sub(method, rule.rest, count=1)) if method else rule
 
 
-def _narrowed(rule: Rule, names: list[str], users: tuple[str, ...]) -> Iterator[str]:
-    admitted = [user for user in users if _is_named(user, rule.users)]
-    about = [name for name in names if _is_named(name, rule.databases)]
+def _narrowed(rule: Rule, alike: _Alike) -> Iterator[str]:
+    admitted = [user for user in alike.users if _is_named(user, rule.users)]
+    about = _names_about(rule, alike)
     if admitted and about:
-        yield f"{rule.kind} {_listed(about)} {_listed(admitted)}{rule.rest}"
+        yield f"{rule.kind} {about} {_listed(admitted)}{rule.rest}"
     if SAME_USER in rule.databases and ALL not in rule.databases:
-        for name in names:
-            if name in admitted and name not in about:
+        for name in alike.names:
+            if name in admitted and not _is_named(name, rule.databases):
                 yield f"{rule.kind} {_listed([name])} {_listed([name])}{rule.rest}"
 
 
-def _refusing(admissions: Iterable[Admission]) -> Iterator[str]:
-    names = [admission.name for admission in admissions]
-    return (f"{kind} {_listed(names)} all {address}reject" for kind, address in PLACES)
+def _names_about(rule: Rule, alike: _Alike) -> str:
+    """Return the names of the pools that a rule is about, as rules list them; empty for none."""
+    if ALL in rule.databases:
+        return alike.listed_names
+    return _listed(name for name in alike.names if _is_named(name, rule.databases))
+
+
+def _refusing(admissions: Sequence[Admission]) -> list[str]:
+    names = _listed(admission.name for admission in admissions)
+    return [f"{kind} {names} all {address}reject" for kind, address in PLACES]
 
 
 def _is_named(name: str, names: list[str]) -> bool:
@@ -174,5 +216,5 @@ def _listed(names: Iterable[str]) -> str:
     return ",".join('"' + name.replace('"', '""') + '"' for name in names)
 
 
-def _names(listed: str) -> list[str]:
-    return [name.replace('""', '"') for name in NAME.findall(listed)]
+def _names(listed: str) -> tuple[str, ...]:
+    return tuple(name.replace('""', '"') for name in NAME.findall(listed))

@@ -37,6 +37,8 @@ TOKEN = re.compile(
     r"|(?P<key>'[^'\n]*'|[A-Za-z0-9_.*-]+)[ \t]*=[ \t]*(?P<value>[^\n]*)"
     r")"
 )
+# Whole lines without an include or a header, as `TOKEN` reads them, however many there are.
+PLAIN_LINES = re.compile(r"(?:[ \t\v\f\r]*(?:[#;][^\n]*|(?:'[^'\n]*'|[A-Za-z0-9_.*-]+)[ \t]*=[^\n]*)?\n)*+")
 Load = Callable[[str], str]  # raises OSError
 
 
@@ -247,7 +249,7 @@ def _read_file(
 ) -> str:
     """Add the lines of a text; return the section in which the file that includes it goes on."""
     is_ours = PurePosixPath(file).name in (DATABASES, SETTINGS)
-    for number, found in _tokens(text):
+    for number, found in (_turns if is_ours else _tokens)(text):
         if found["include"] is not None:
             path = found["include"].rstrip()
             reading.includes.append(path)
@@ -261,7 +263,7 @@ def _read_file(
                 reading.lines = [line for line in reading.lines if line.section != section]
                 if reading.above is not None:
                     reading.above, reading.reset = 0, Line(section, "", "", file, number)
-        elif found["key"] and not is_ours:
+        elif found["key"]:
             reading.lines.append(Line(section, found["key"].strip("'"), found["value"].rstrip(), file, number))
     return section
 
@@ -288,3 +290,18 @@ def _tokens(text: str) -> Iterator[tuple[int, re.Match[str]]]:
         number += text.count("\n", at, found.end())
         at = found.end()
         yield number, found
+
+
+def _turns(text: str) -> Iterator[tuple[int, re.Match[str]]]:
+    """Yield the includes and headers among the tokens, with their line numbers: entries are passed over all at once."""
+    at, number = 0, 1
+    while found := TOKEN.match(text, _after_plain_lines(text, at)):
+        number += text.count("\n", at, found.end())
+        at = found.end()
+        if not found["key"]:
+            yield number, found
+
+
+def _after_plain_lines(text: str, at: int) -> int:
+    found = PLAIN_LINES.match(text, at)
+    return found.end() if found else at

@@ -3,12 +3,14 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest_django import DjangoAssertNumQueries
 
 from pools.models import Pooler
 from pools.poolers.pgbouncer import access, access_rules, operators_config, render
 from pools.poolers.pgbouncer.access import Place
 from pools.poolers.pgbouncer.access_rules import Admission
 from pools.poolers.pgbouncer.global_settings import ACCESS, SETTINGS, Spec
+from tests.pools import records
 
 KEY = "00000000-0000-0000-0000-00000000000"
 APP, TWO = Admission(f"{KEY}1", "orders", ("app",)), Admission(f"{KEY}2", "sales", ("app", "b"))
@@ -82,6 +84,36 @@ def test_sameuser_is_the_user_of_the_pools_name() -> None:
     assert (
         rules_in(access_rules.render([admission], {}, "host sameuser all ::/0 md5"))[0] == 'host "app" "app" ::/0 md5'
     )
+
+
+def test_pools_are_told_apart_by_their_users_and_how_these_prove_their_passwords() -> None:
+    alike = [Admission(f"{KEY}{at}", f"p{at}", ("app",), method) for at, method in enumerate(("", "md5", "", "md5"))]
+    admissions = [*alike, TWO]
+    text = access_rules.render(admissions, {}, "local all all scram-sha-256\nhost p0,p1,sales app,b ::/0 trust")
+    assert rules_in(text)[:6] == [
+        'local "p0","p2" "app" scram-sha-256',
+        'local "p1","p3" "app" md5',
+        'local "sales" "app","b" scram-sha-256',
+        'host "p0" "app" ::/0 trust',
+        'host "p1" "app" ::/0 trust',
+        'host "sales" "app","b" ::/0 trust',
+    ]
+    assert rules_in(text)[6] == 'local "p0","p1","p2","p3","sales" all reject'
+    assert access_rules.read(text) == {one.pool: one for one in admissions}
+
+
+@pytest.mark.django_db
+def test_a_password_is_asked_for_once_however_many_pools_admit_its_role(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    pooler, clusters = records.a_pooler(), [records.a_cluster(name=name) for name in ("one", "two")]
+    for cluster in clusters:
+        cluster.keep_password("app", f"password of {cluster}")
+    pools = [records.a_pool(pooler=pooler, cluster=clusters[at % 2], name=f"p{at}") for at in range(6)]
+    admissions = {pool.key: Admission(pool.key, pool.name, ("app", "unknown")) for pool in pools}
+    with django_assert_num_queries(4):  # two roles on each of two clusters
+        found = access.admitted_passwords(pools, admissions, {"left": "x"})
+    assert found == {"app": f"password of {pools[-1].cluster}"}
 
 
 names = st.text(

@@ -1,9 +1,13 @@
 """Reading all that a PgBouncer reads, and telling apart what is the operator's."""
 
 import os
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pools.config_files import pooler_files
 from pools.models import Pooler
@@ -57,6 +61,36 @@ def test_the_panels_files_are_left_out_and_the_section_they_end_in_is_kept() -> 
     reading = read("[databases]\nown = host=a\n%include /etc/pgbouncer/pooldeck.ini\nafter = pool_size=1\n")
     assert reading.values("databases") == {"own": "host=a"}
     assert reading.values("users") == {"after": "pool_size=1"}
+
+
+LINES = (
+    "a = host=x",
+    "'b c' = dbname='d'",
+    "  e\t=",
+    "; %include no.ini",
+    "#[no]",
+    "",
+    " \t",
+    "[databases]",
+    "[databases] f = g",
+    "\t[users]\r",
+    "%include h.ini",
+    "no sign of equality",
+    "'open = i",
+    "[open",
+    "%includes",
+)
+
+
+@given(st.lists(st.sampled_from(LINES)).map("\n".join), st.sampled_from(["", "\n", "\r\n"]))
+def test_where_a_file_turns_is_found_without_a_look_at_each_of_its_entries(text: str, ending: str) -> None:
+    text += ending
+
+    def without_the_rest(tokens: Iterator[tuple[int, re.Match[str]]]) -> list[tuple[int, str, str]]:
+        found = [(number, one["include"], one["section"]) for number, one in tokens]
+        return [(number, path, section) for number, path, section in found if (path, section) != (None, None)]
+
+    assert without_the_rest(operators_config._turns(text)) == without_the_rest(operators_config._tokens(text))
 
 
 def test_a_header_sets_the_programs_settings_to_their_defaults() -> None:
