@@ -176,7 +176,8 @@ class Attempt:
     session: Session
     revision: Revision
     draft: Draft
-    _shown: tuple[str, float] = ("", 0.0)  # the last step in the database, and when it was written
+    _shown_at: float = 0.0  # when a step was written to the database last
+    _kinds: tuple[str, ...] = ()  # the last two words of steps
 
     @property
     def pooler(self) -> Pooler:
@@ -186,20 +187,21 @@ class Attempt:
     def step(self, word: str, detail: str = "") -> None:
         """Record a step for the page, if this worker still holds the lock.
 
-        Steps in quick succession, and many of one kind such as logins, are written together: the row of a large
-        revision is megabytes long.
+        Steps in quick succession, and many of one kind or of two in turn, such as logins and refusals, are written
+        together: the row of a large revision is megabytes long.
         """
-        alike = word == self._shown[0]
+        alike = word in self._kinds
+        self._kinds = (word, *(one for one in self._kinds if one != word))[:2]
         written = word in ALWAYS_WRITTEN or self._since_shown() > (ALIKE_EVERY_S if alike else SHOWN_EVERY_S)
         if written or not alike:
             self.renew()
         self.revision.note(word, detail, write=written)
         if written:
-            self._shown = word, time.monotonic()
+            self._shown_at = time.monotonic()
         logger.info("pooler %s %s: %s %s", self.pooler.pk, self.revision, word, detail)
 
     def _since_shown(self) -> float:
-        return time.monotonic() - self._shown[1]
+        return time.monotonic() - self._shown_at
 
     def renew(self) -> None:
         """Renew the lease; raises `LockLost`."""

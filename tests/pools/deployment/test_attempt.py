@@ -3,12 +3,14 @@
 import json
 import zlib
 from base64 import b64encode, b85encode
+from typing import Any, cast
 
 import pytest
+from pytest_django import DjangoAssertNumQueries
 
 from core.lib import crypto
-from pools.deployment import snapshots
-from pools.deployment.attempt import DesiredState, count_unsettled
+from pools.deployment import attempt, snapshots
+from pools.deployment.attempt import Attempt, DesiredState, count_unsettled
 from pools.models import Pool, PoolState, Revision, RevisionState
 from tests.pools import records
 
@@ -61,6 +63,26 @@ def test_pools_to_standbys_do_not_wait_for_the_primary(live: Revision) -> None:
     sales.edit(None, target="standby", state=PoolState.PENDING)
     assert (DesiredState.of(live.pooler, live, busy).changed, count_unsettled(live.pooler, busy)) == ([sales], 1)
     assert count_unsettled(live.pooler, {*busy, sales.route}) == 0
+
+
+def test_logins_and_refusals_in_turn_are_written_together(
+    live: Revision, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    monkeypatch.setattr(attempt, "SHOWN_EVERY_S", 0)
+    monkeypatch.setattr(attempt, "ALIKE_EVERY_S", float("inf"))
+    asked, none = DesiredState.of(live.pooler, live), cast("Any", None)
+    assert asked.pooler.take_apply_lock()
+    made = Attempt(asked, none, Revision.objects.draft(live.pooler, {}), none)
+    words = ["logged in", "stranger refused"]
+    for word in words:
+        made.step(word)
+    with django_assert_num_queries(0):
+        for word in words * 3:
+            made.step(word)
+    with django_assert_num_queries(2):  # another kind renews the lease and is written, with all before it
+        made.step("noted")
+    made.revision.refresh_from_db()
+    assert [one["step"] for one in made.revision.steps] == [*words * 4, "noted"]
 
 
 def test_what_earlier_releases_sealed_can_still_be_read(live: Revision) -> None:
