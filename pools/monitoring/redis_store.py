@@ -2,11 +2,12 @@
 
 import json
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from threading import Event, Thread
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import redis
 from redis.exceptions import LockError
@@ -20,6 +21,7 @@ T = TypeVar("T")
 
 PREFIX = "pooldeck:monitoring:"
 LEASE_S, RENEWED_EVERY_S = 6.0, 2.0
+MOST_BYTES = 1_000_000  # of a batch that waits: it has to be sent within the time-out of Redis
 
 
 class SharingDown(Exception):
@@ -122,13 +124,69 @@ def keep_and_hold(values: Mapping[str, object], for_s: int, *, held: str, held_s
 
     Raises `SharingDown`.
     """
-    packed = {key: one if isinstance(one, bytes) else json.dumps(one, default=str) for key, one in values.items()}
+    _write([_Kept.of(values, for_s, held, held_s)])
 
+
+class _Kept(NamedTuple):
+    """Values to store by key, for how long, and the claim to block."""
+
+    packed: dict[str, str | bytes]
+    for_s: int
+    held: str
+    held_s: float
+
+    @classmethod
+    def of(cls, values: Mapping[str, object], for_s: int, held: str, held_s: float) -> "_Kept":
+        packed = {key: one if isinstance(one, bytes) else json.dumps(one, default=str) for key, one in values.items()}
+        return cls(packed, for_s, held, held_s)
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.packed.values()))
+
+
+class Batch:
+    """What many threads store as `keep_and_hold` does, by a round trip for many of them and not for each.
+
+    It waits for `flush`, or until it is large; after `end` each is stored at once. All of them raise `SharingDown`.
+    """
+
+    def __init__(self) -> None:
+        self._changing = threading.Lock()
+        self._waiting: list[_Kept] = []
+        self._size, self._is_over = 0, False
+
+    def keep_and_hold(self, values: Mapping[str, object], for_s: int, *, held: str, held_s: float) -> None:
+        """Store these with the next `flush`."""
+        one = _Kept.of(values, for_s, held, held_s)
+        with self._changing:
+            self._waiting.append(one)
+            self._size += one.size
+            is_due = self._is_over or self._size > MOST_BYTES
+        if is_due:
+            self.flush()
+
+    def flush(self) -> None:
+        """Store what waits."""
+        with self._changing:
+            due, self._waiting, self._size = self._waiting, [], 0
+        if due:
+            _write(due)
+
+    def end(self) -> None:
+        """Store what waits, and at once whatever else comes."""
+        with self._changing:
+            self._is_over = True
+        self.flush()
+
+
+def _write(kept: Iterable[_Kept]) -> None:
     def write(client: "redis.Redis") -> None:
         with client.pipeline(transaction=False) as pipe:
-            for key, one in packed.items():
-                pipe.set(PREFIX + key, one, ex=for_s)
-            pipe.set(PREFIX + held, "1", px=max(1, int(held_s * 1000)))
+            for one in kept:
+                for key, value in one.packed.items():
+                    pipe.set(PREFIX + key, value, ex=one.for_s)
+                pipe.set(PREFIX + one.held, "1", px=max(1, int(one.held_s * 1000)))
             pipe.execute()
 
     _ask(write)

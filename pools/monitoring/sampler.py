@@ -34,7 +34,9 @@ DROPS_EVERY_S = 60.0
 UNUSED_S = 600.0  # Nobody asks for a snapshot that is so old: its pooler was removed, or is watched elsewhere.
 POLL_S, SLOWEST_POLL_S = 0.02, 0.25  # at first, and of a console that does not answer soon
 AT_ONCE = 64
+KEPT_EVERY_S = 0.1  # while a round of polls lasts
 Rows = list[dict[str, object]]
+Keep = Callable[..., None]  # as `redis_store.keep_and_hold`
 BY_NAME: dict[str, Callable[..., Any]] = {"figures": PoolFigures, "counters": Counters, "rates": Rates}
 
 
@@ -117,6 +119,10 @@ _polled: set[UUID] = set()  # by poll_in_background, at the moment
 
 def latest(pooler: Pooler) -> ConsoleSnapshot:
     """Return a snapshot of at most a second ago; an edited pooler is polled again."""
+    return _latest(pooler, redis_store.keep_and_hold)
+
+
+def _latest(pooler: Pooler, keep: Keep) -> ConsoleSnapshot:
     cached = _cache.setdefault(pooler.pk, _CachedSnapshot())
     if cached.serves(pooler):
         return cached.snapshot
@@ -125,7 +131,7 @@ def latest(pooler: Pooler) -> ConsoleSnapshot:
     try:
         if not cached.serves(pooler):
             before = cached.snapshot if cached.version == pooler.version else ConsoleSnapshot()
-            cached.snapshot, cached.version = _shared_snapshot(pooler, before), pooler.version
+            cached.snapshot, cached.version = _shared_snapshot(pooler, before, keep), pooler.version
             if _drops.is_due():
                 _drop_unused()
         return cached.snapshot
@@ -147,11 +153,26 @@ def snapshots_of(poolers: Iterable[Pooler], within_s: float = LONGEST_S) -> dict
     if not by_id:
         return {}
     threads = ThreadPoolExecutor(min(AT_ONCE, len(by_id)), thread_name_prefix="watch")
-    coming = {threads.submit(latest, pooler): pooler for pooler in by_id.values()}
-    done, late = wait(coming, timeout=within_s)
+    kept = redis_store.Batch()
+    coming = {threads.submit(_latest, pooler, kept.keep_and_hold): pooler for pooler in by_id.values()}
+    late = _keep_until(kept, coming, time.monotonic() + within_s)
     threads.shutdown(wait=False, cancel_futures=True)
-    answered = {coming[one].pk: one.result() for one in done}
+    answered = {coming[one].pk: one.result() for one in coming.keys() - late}
     return answered | {coming[one].pk: _unanswered(coming[one], within_s) for one in late}
+
+
+def _keep_until(
+    kept: redis_store.Batch, coming: Iterable["Future[ConsoleSnapshot]"], deadline: float
+) -> set["Future[ConsoleSnapshot]"]:
+    """Store what polls answer, many answers at once, until all have come or it is too late; return the late ones."""
+    late = set(coming)
+    while late and (left_s := deadline - time.monotonic()) > 0:
+        _done, late = wait(late, timeout=min(left_s, KEPT_EVERY_S))
+        with suppress(SharingDown):
+            kept.flush()
+    with suppress(SharingDown):
+        kept.end()
+    return late
 
 
 def _was_silent(pooler: Pooler) -> bool:
@@ -224,7 +245,7 @@ def _poll(pooler: Pooler) -> None:
         connections.close_all()
 
 
-def _shared_snapshot(pooler: Pooler, before: ConsoleSnapshot) -> ConsoleSnapshot:
+def _shared_snapshot(pooler: Pooler, before: ConsoleSnapshot, keep: Keep) -> ConsoleSnapshot:
     """Poll the console, or take the answer of another process; without Redis each process polls."""
     key = f"{pooler.pk}:{pooler.version}"
     try:
@@ -245,7 +266,7 @@ def _shared_snapshot(pooler: Pooler, before: ConsoleSnapshot) -> ConsoleSnapshot
     if KINDS[pooler.kind].exports_metrics:
         kept[f"metrics:{key}"] = answer_of(pooler, fresh).packed()
     with suppress(SharingDown):  # the next process notices, and polls by itself
-        redis_store.keep_and_hold(kept, KEPT_S, held=f"asked:{key}", held_s=fresh.serves_s)
+        keep(kept, KEPT_S, held=f"asked:{key}", held_s=fresh.serves_s)
     return fresh
 
 

@@ -1,5 +1,6 @@
 """Asking consoles once for all who watch."""
 
+import queue
 import threading
 import time
 from dataclasses import replace
@@ -8,7 +9,7 @@ import pytest
 
 from pools.errors import PoolerUnreachable
 from pools.models import PoolerKind
-from pools.monitoring import sampler
+from pools.monitoring import redis_store, sampler
 from pools.poolers import KINDS
 from pools.poolers.console_sample import ConsoleSample, Counters, PoolFigures
 from tests.pools.records import a_pooler
@@ -113,3 +114,43 @@ def test_poolers_that_were_silent_wait_until_all_others_were_asked(db, questions
     silent, others = a_pooler(name="silent", state="unreachable"), [a_pooler(name="up"), a_pooler(name="edge")]
     sampler.snapshots_of([silent, *others])
     assert questions == ["up", "edge", "silent"]
+
+
+@pytest.fixture
+def written(monkeypatch):
+    """What each round trip to Redis stored: the claims that it blocks."""
+    trips = queue.SimpleQueue()
+    monkeypatch.setattr(redis_store, "claim_or_read", lambda *_asked: (True, 0.0))
+    monkeypatch.setattr(redis_store, "_write", lambda kept: trips.put(sorted(one.held for one in kept)))
+    return trips
+
+
+def held_of(*poolers):
+    return sorted(f"asked:{pooler.pk}:{pooler.version}" for pooler in poolers)
+
+
+def test_the_answers_of_a_round_are_stored_together(db, questions, written, monkeypatch):
+    monkeypatch.setattr(sampler, "KEPT_EVERY_S", sampler.LONGEST_S)
+    poolers = [a_pooler(name=name) for name in ("up", "edge", "down")]
+    sampler.snapshots_of(poolers)
+    assert written.get_nowait() == held_of(*poolers)
+    assert written.empty()
+
+
+def test_a_late_console_keeps_no_answer_of_another_back_and_its_own_is_stored_once_it_comes(db, questions, written):
+    up, late = a_pooler(name="up"), a_pooler(name="late")
+    sampler.snapshots_of([up, late], within_s=0.8)
+    assert written.get_nowait() == held_of(up)
+    assert written.get(timeout=20) == held_of(late)
+
+
+def test_a_large_answer_does_not_wait_for_others(written, monkeypatch):
+    monkeypatch.setattr(redis_store, "MOST_BYTES", 10)
+    batch = redis_store.Batch()
+    batch.keep_and_hold({"a": "small"}, 9, held="first", held_s=1)
+    assert written.empty()
+    batch.keep_and_hold({"b": "large"}, 9, held="second", held_s=1)
+    assert written.get_nowait() == ["first", "second"]
+    batch.end()
+    batch.keep_and_hold({"c": ""}, 9, held="third", held_s=1)
+    assert written.get_nowait() == ["third"]
