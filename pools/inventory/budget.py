@@ -85,6 +85,8 @@ def of_cluster(cluster: Cluster, *, target: str = NodeRole.PRIMARY, without: Poo
 def of_clusters(clusters: Iterable[Cluster], *, target: str = NodeRole.PRIMARY) -> dict[UUID, Budget]:
     """Return the budgets of the clusters' primaries, or of their standbys, by cluster id, in six queries."""
     listed = {cluster.pk: cluster for cluster in clusters}
+    if not listed:  # few clusters have standbys, and to build the six queries costs more than to ask them
+        return {}
     statuses = ClusterStatus.objects.only(*OF_STATUS).in_bulk(list(listed))
     allocated, others = _allocated(listed, target), unmanaged_connections.by_cluster(listed, target)
     return {

@@ -59,7 +59,7 @@ def all_values(
 ) -> Iterator[Value]:
     """Yield every value that is known now, in a handful of queries; a pool of a silent console has none."""
     are_refused = Q(pools__state__in=REFUSED, pools__made_for="")
-    poolers = list(Pooler.objects.annotate(refused=Count("pools", filter=are_refused)))
+    poolers = list(Pooler.objects.only(*OF_POOLERS).annotate(refused=Count("pools", filter=are_refused)))
     answered = {one.pk: (one, found) for one in poolers if (found := snapshots.get(one.pk)) and not found.error}
     drifted = set(Pooler.objects.filter(pools__state=PoolState.DRIFTED).values_list("pk", flat=True))
     kept, ends = folder_owner.of_all(poolers), certificates.first_of_poolers()
@@ -88,6 +88,7 @@ def all_values(
 
 
 REFUSED = (PoolState.FAILED, PoolState.ROLLED_BACK)
+OF_POOLERS = ("name", "kind", "config_dir", "server_version", "settings_state", "processes", "needs_restart", "drift")
 OF_POOLS = ("name", "size", "state", "state_reason", "target", "cluster", "pooler")
 OF_ENTRIES = ("name", "size", "pooler")
 

@@ -163,10 +163,9 @@ Known = tuple[Pooler, Answer | None]  # a pooler and its last answer
 def answer_of(pooler: Pooler, snapshot: "ConsoleSnapshot") -> Answer:
     """Return what a scrape needs of a snapshot; one with an error has no lines."""
     rows = {} if snapshot.error else snapshot.rows
+    own = f'{{pooler="{_label(pooler.name)}"'
     labeled = {
-        (word, labels): [
-            (row, _labels(("pooler", *labels), (pooler.name, *map(row.get, labels)))) for row in rows.get(word, [])
-        ]
+        (word, labels): [(row, own + _further_labels(labels, row)) for row in rows.get(word, [])]
         for word, labels in LABELED
     }
     lines = tuple(_lines(family, labeled[family.word, family.labels]) for family in FAMILIES)
@@ -225,6 +224,11 @@ def _of(pooler: Pooler) -> str:
 def _labels(names: Iterable[str], values: Iterable[object]) -> str:
     pairs = zip(names, map(_label, values), strict=True)
     return "{" + ",".join(f'{name}="{value}"' for name, value in pairs) + "}"
+
+
+def _further_labels(names: Iterable[str], row: Row) -> str:
+    """Return the end of labels, with these of a row."""
+    return "".join([f',{name}="{_label(row.get(name))}"' for name in names]) + "}"
 
 
 def _of_first(names: Iterable[str], row: Row) -> object:

@@ -14,7 +14,7 @@ from core.accounts.models import Team
 from core.audit.models import StreamPosition
 from core.audit.recording import Subject, record
 from core.lib import syslog
-from pools.models import Event, EventKind, NodeRole, Notice, PoolState, Severity, SubjectType
+from pools.models import Event, EventKind, NodeRole, Notice, Pooler, PoolState, Severity, SubjectType
 from pools.monitoring import alerting, metric_values, thresholds
 from pools.monitoring.hysteresis import Rule
 from pools.monitoring.metric_values import Value
@@ -335,3 +335,31 @@ def test_judging_costs_the_same_with_one_and_three_of_each():
     add()
     add()
     assert cost() == once
+
+
+def test_the_values_of_three_poolers_cost_no_more_queries_than_those_of_one():
+    def queries() -> int:
+        snapshots = {
+            pooler.pk: ConsoleSnapshot(figures={"web": PoolFigures(cl_waiting=1)}, clients=1, most_clients=2)
+            for pooler in Pooler.objects.all()
+        }
+        with CaptureQueriesContext(connection) as asked:
+            assert EventKind.CLIENT_LIMIT in {value.kind for value in metric_values.all_values(snapshots)}
+        return len(asked)
+
+    def add_pooler(name: str) -> None:
+        entry = {"name": "applied_processes", "live": "1", "wanted": "2"}
+        pooler = a_pooler(
+            name=name,
+            server_version="PgBouncer 1.18.0",
+            drift=[{"where": "pooldeck.ini", "what": "it was edited"}],
+            needs_restart=[entry],
+        )
+        a_pool(name="web", pooler=pooler, cluster=cluster)
+
+    cluster = a_cluster()
+    add_pooler("one")
+    of_one = queries()
+    for name in ("two", "three"):
+        add_pooler(name)
+    assert queries() == of_one
