@@ -1,13 +1,15 @@
 """Tells the restarts of a pooler between two checks, by the processes that each found."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.utils import timezone
 
 from pools.config_files import deliveries
 from pools.models import Pooler, ProcessRow, Restart, RestartEvidence
 from pools.poolers import KINDS, local_process
+
+KNOWN_TO = timedelta(seconds=1)  # The kernel counts the start of a process from a boot known to the second.
 
 
 def between(pooler: Pooler, before: Sequence[ProcessRow], after: Sequence[ProcessRow]) -> list[Restart]:
@@ -20,7 +22,7 @@ def between(pooler: Pooler, before: Sequence[ProcessRow], after: Sequence[Proces
     return [
         Restart(pooler=pooler, at=at, process=name if several else "", evidence=RestartEvidence.PROCESS)
         for name, at in found
-        if at > pooler.updated_at
+        if at + KNOWN_TO > pooler.updated_at
     ]
 
 
