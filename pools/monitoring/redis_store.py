@@ -124,10 +124,10 @@ def keep_and_hold(values: Mapping[str, object], for_s: int, *, held: str, held_s
 
     Raises `SharingDown`.
     """
-    _write([_Kept.of(values, for_s, held, held_s)])
+    _write([_Values.of(values, for_s, held, held_s)])
 
 
-class _Kept(NamedTuple):
+class _Values(NamedTuple):
     """Values to store by key, for how long, and the claim to block."""
 
     packed: dict[str, str | bytes]
@@ -136,7 +136,7 @@ class _Kept(NamedTuple):
     held_s: float
 
     @classmethod
-    def of(cls, values: Mapping[str, object], for_s: int, held: str, held_s: float) -> "_Kept":
+    def of(cls, values: Mapping[str, object], for_s: int, held: str, held_s: float) -> "_Values":
         packed = {key: one if isinstance(one, bytes) else json.dumps(one, default=str) for key, one in values.items()}
         return cls(packed, for_s, held, held_s)
 
@@ -153,12 +153,12 @@ class Batch:
 
     def __init__(self) -> None:
         self._changing = threading.Lock()
-        self._waiting: list[_Kept] = []
+        self._waiting: list[_Values] = []
         self._size, self._is_over = 0, False
 
     def keep_and_hold(self, values: Mapping[str, object], for_s: int, *, held: str, held_s: float) -> None:
         """Store these with the next `flush`."""
-        one = _Kept.of(values, for_s, held, held_s)
+        one = _Values.of(values, for_s, held, held_s)
         with self._changing:
             self._waiting.append(one)
             self._size += one.size
@@ -180,7 +180,7 @@ class Batch:
         self.flush()
 
 
-def _write(kept: Iterable[_Kept]) -> None:
+def _write(kept: Iterable[_Values]) -> None:
     def write(client: "redis.Redis") -> None:
         with client.pipeline(transaction=False) as pipe:
             for one in kept:
