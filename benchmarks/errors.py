@@ -57,5 +57,13 @@ class InvalidGenerators(BenchmarksError):
         self.errors = {"generators": messages}
 
 
+class InvalidSweep(BenchmarksError):
+    """Steps of a sweep that can't be run or compared; `errors` holds the messages under `sweep_clients`."""
+
+    def __init__(self, messages: list[str]) -> None:
+        super().__init__("; ".join(messages))
+        self.errors = {"sweep_clients": messages}
+
+
 class InvalidOptions(InvalidFields):
     """Options that the program would refuse or the panel does not allow, by name."""

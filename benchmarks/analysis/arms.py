@@ -23,6 +23,7 @@ __all__ = [
     "Outcome",
     "Verdict",
     "compare",
+    "labels",
     "pairs_of",
     "verdict_of",
 ]
@@ -168,21 +169,21 @@ def _arms(subjects: Sequence[Subject], baseline: str) -> tuple[Arm, ...]:
     first = baseline or next(iter(sets))
     order = [first, *(key for key in sets if key != first)]
     kept = [tuple(sorted(sets[key], key=lambda run: run.number)) for key in order]
-    labels = _labels([runs[0] for runs in kept])
-    found = zip(order, labels, kept, strict=True)
+    names = labels([runs[0] for runs in kept])
+    found = zip(order, names, kept, strict=True)
     return tuple(Arm(key, label, runs, at == 0) for at, (key, label, runs) in enumerate(found))
 
 
-def _labels(firsts: Sequence[Subject]) -> list[str]:
+def labels(firsts: Sequence[Subject]) -> list[str]:
     """Label each arm by its endpoint; where that is ambiguous, add the target and up to four differing options."""
-    labels = [run.label for run in firsts]
-    if len(set(labels)) == len(labels):
-        return labels
+    endpoints = [run.label for run in firsts]
+    if len(set(endpoints)) == len(endpoints):
+        return endpoints
     if len({run.target for run in firsts}) > 1:
-        labels = [f"{run.label} {run.target}" for run in firsts]
+        endpoints = [f"{run.label} {run.target}" for run in firsts]
     differing = comparison.differences([run.settings for run in firsts])[:4]
     parts = [", ".join(f"{one.name} {one.values[at]}" for one in differing) for at in range(len(firsts))]
-    return [f"{label}, {part}" if part else label for label, part in zip(labels, parts, strict=True)]
+    return [f"{label}, {part}" if part else label for label, part in zip(endpoints, parts, strict=True)]
 
 
 def _differs_in(arms: Sequence[Arm]) -> tuple[Difference, ...]:

@@ -14,6 +14,7 @@ from benchmarks.models import thresholds as run_thresholds
 from benchmarks.models.thresholds import Threshold
 from benchmarks.results import annotations
 from benchmarks.runs.submission.submit import MOST_REPEATS
+from benchmarks.runs.submission.sweep import MOST_STEPS
 from benchmarks.targets.resolve import RequestedTarget
 from core.accounts.models import Team
 from core.lib.known_fields import KnownFields
@@ -65,6 +66,7 @@ class AskedRun(TypedDict):
     confirm: str
     pair: bool
     repeat: int
+    sweep_clients: list[int]
     generators: list[str]
     alongside: bool
     thresholds: list[Threshold]
@@ -105,6 +107,16 @@ class AskedRunSerializer(KnownFields):
         min_value=1,
         max_value=MOST_REPEATS,
         help_text=_("Number of such runs or pairs, one after the other in a group"),
+    )
+    sweep_clients = serializers.ListField(
+        child=serializers.IntegerField(min_value=1),
+        default=list,
+        max_length=MOST_STEPS,
+        help_text=_(
+            "2 or more different numbers of clients in place of that in `options`: each gets such runs or pairs, all "
+            "in one group, each second repeat in turned order; pgbench gets no more `threads` than clients. Empty: no "
+            "sweep"
+        ),
     )
     generators = serializers.ListField(
         child=serializers.CharField(),

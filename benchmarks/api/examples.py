@@ -82,6 +82,15 @@ OF_RUNS: Requests = {
             },
         ),
         (
+            _("The same load with each of five numbers of clients, for a comparison over them"),
+            {
+                "target": {"pool": POOL},
+                "engine": "pgbench",
+                "options": OPTIONS,
+                "sweep_clients": [1, 4, 16, 64, 256],
+            },
+        ),
+        (
             _("A script of your own with idle connections beside it, on an external endpoint"),
             {
                 "target": {"external": EXTERNAL},

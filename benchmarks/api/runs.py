@@ -24,7 +24,7 @@ from benchmarks.api.exports import ExportsOfRun
 from benchmarks.api.latencies import LatenciesOfRun
 from benchmarks.api.observations import ObservationsOfRun
 from benchmarks.api.serializers import LogSerializer, RunSerializer, SampleSerializer, WaitingSerializer
-from benchmarks.errors import IllegalTransition, InvalidGenerators, InvalidOptions, InvalidTarget
+from benchmarks.errors import IllegalTransition, InvalidGenerators, InvalidOptions, InvalidSweep, InvalidTarget
 from benchmarks.forms.run_filter import RunFilter
 from benchmarks.models import FINAL, Run, RunOutput, Sample, Status
 from benchmarks.models.runs import RunQuerySet
@@ -71,7 +71,7 @@ def field_errors() -> Iterator[None]:
         raise ValidationError({"target": error.errors}) from error
     except InvalidOptions as error:
         raise ValidationError({"options": error.errors}) from error
-    except InvalidGenerators as error:
+    except (InvalidGenerators, InvalidSweep) as error:
         raise ValidationError(error.errors) from error
     except import_output.NotImportable as error:
         raise ValidationError({"text": [str(error)]}) from error
@@ -90,6 +90,7 @@ def submit(asked: AskedRun, author: User, is_admin: bool, access: Access, run_id
         tags=asked["tags"],
         repeat=asked["repeat"],
         pair=asked["pair"],
+        sweep_clients=asked["sweep_clients"],
         author=author,
         access=access,
         is_admin=is_admin,

@@ -1,4 +1,4 @@
-"""The sections of a run's form beside its options: generators, a file of their hosts, and thresholds."""
+"""The sections of a run's form beside its options: generators, a file of their hosts, thresholds, a sweep."""
 
 from django import forms
 from django.forms import BoundField
@@ -8,12 +8,14 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from benchmarks.engines.base import Field
+from benchmarks.errors import InvalidSweep
 from benchmarks.generators import host_files, registry, selection
 from benchmarks.generators.host_files import FileChoice
 from benchmarks.generators.registry import GeneratorStatus
 from benchmarks.models import Run
 from benchmarks.models.metrics import AT_LEAST, AT_MOST, THRESHOLDS
 from benchmarks.models.thresholds import LONGEST_ABORT_S, SHORTEST_ABORT_S, Threshold
+from benchmarks.runs.submission import sweep
 from benchmarks.runs.submission.submit import Placement
 from pools.forms.base import PanelForm
 
@@ -212,3 +214,36 @@ def limits_of(thresholds: list[Threshold]) -> dict[str, float]:
         if "abort_after_s" in one:  # the form has one for all
             limits["abort_after_s"] = one["abort_after_s"]
     return limits
+
+
+class WithSweep(forms.Form):
+    """A form with a sweep over clients, in whose order the runs are started."""
+
+    sweep_clients = forms.CharField(
+        label=_("Sweep over clients"),
+        max_length=120,
+        required=False,
+        help_text=_("Such as 1, 2, 4, 8, 16: runs with each in place of the number below, compared in a chart"),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+
+    def clean_sweep_clients(self) -> list[int]:
+        try:
+            return sweep.read(self.cleaned_data["sweep_clients"])
+        except InvalidSweep as error:
+            raise forms.ValidationError(error.errors["sweep_clients"]) from None
+
+    @property
+    def steps(self) -> list[int]:
+        """The numbers of clients of the sweep; none without one, and while they are invalid."""
+        return self.cleaned_data.get("sweep_clients") or []
+
+    @property
+    def steps_shown(self) -> str:
+        """The numbers of clients as a list for people."""
+        return ", ".join(f"{number:,}" for number in self.steps)
+
+    def most_clients(self, engine: str) -> dict[str, int]:
+        """Return the most clients under the name that the engine has for them; nothing without a sweep."""
+        counted = sweep.counted_by(engine)
+        return {counted: max(self.steps)} if counted and self.steps else {}

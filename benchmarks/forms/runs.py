@@ -17,7 +17,7 @@ from benchmarks.engines.base import Field, Value
 from benchmarks.errors import InvalidOptions
 from benchmarks.forms import run_sections, unsupported_options
 from benchmarks.forms.profiles import offer_profiles
-from benchmarks.forms.run_sections import WithGenerators, WithHostFile, WithStatuses, WithThresholds
+from benchmarks.forms.run_sections import WithGenerators, WithHostFile, WithStatuses, WithSweep, WithThresholds
 from benchmarks.forms.script_fields import SHOWN_APART, WithScripts
 from benchmarks.forms.visible import VisibleChoices
 from benchmarks.generators import selection
@@ -145,7 +145,7 @@ class OptionsForm(WithStatuses, VisibleChoices, PanelForm):
         return any(field.errors or field.value() not in (one.default, None, "") for one, field in self.advanced)
 
 
-class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, OptionsForm):
+class RunForm(WithScripts, WithSweep, WithThresholds, WithHostFile, WithGenerators, OptionsForm):
     """A run against a pool, a cluster, an external endpoint, or two in turn; only the chosen target is required."""
 
     use_required_attribute = False
@@ -215,7 +215,8 @@ class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, Options
         return f"form {page} {idempotency.digest(dict(self.data))}" if page else None
 
     def typed_options(self) -> dict[str, object]:
-        return {**super().typed_options(), **self.typed_scripts()}
+        """Return the raw options by name; of a sweep those of the step with the most clients."""
+        return {**super().typed_options(), **self.typed_scripts(), **self.most_clients(self.engine_name)}
 
     @property
     def wrong_options(self) -> list[BoundField]:

@@ -5,7 +5,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from benchmarks.analysis import arms, chart_series, statements
+from benchmarks.analysis import arms, chart_series, statements, sweeps
 from benchmarks.analysis.arms import Arm, Comparison
 from benchmarks.analysis.latency import report
 from benchmarks.models import Purpose, Run, Validity
@@ -56,6 +56,7 @@ def _shown(request: HttpRequest, runs: list[Run]) -> dict[str, object]:
         "numbers": ", ".join(str(run.number) for run in runs),
         "going_on": [run for run in runs if not run.is_final],
         "compared": found,
+        "sweep": sweeps.of(found),
         "arms": [_arm_shown(found, at, by_id) for at in range(len(found.arms))],
         "asked": query.urlencode(),
         "may_share": all(Access.of(request).may("link.manage", run) for run in runs),

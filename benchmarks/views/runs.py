@@ -19,7 +19,7 @@ from benchmarks.analysis import sparklines
 from benchmarks.analysis.confidence_intervals import ENOUGH_REPEATS
 from benchmarks.analysis.latency import sampling
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES, engine
-from benchmarks.errors import InvalidGenerators, InvalidOptions, InvalidTarget, QueueDown
+from benchmarks.errors import InvalidGenerators, InvalidOptions, InvalidSweep, InvalidTarget, QueueDown
 from benchmarks.forms.run_filter import RunFilter
 from benchmarks.forms.runs import Route, RunForm, initial_of
 from benchmarks.models import Purpose, Run, ScriptVersion, Status, Validity
@@ -151,7 +151,7 @@ def _start(form: RunForm, request: HttpRequest) -> tuple[Run | None, int]:
     try:
         begin = partial(_submitted, form, person(request.user), Access.of(request))
         return _start_idempotently(request, form.key, begin, SENT_TWICE_S), 200
-    except (InvalidTarget, InvalidOptions, InvalidGenerators) as error:
+    except (InvalidTarget, InvalidOptions, InvalidGenerators, InvalidSweep) as error:
         form.add_errors(error.errors)
     except DomainError as error:
         form.add_error(None, str(error))
@@ -186,6 +186,7 @@ def _submitted(form: RunForm, author: User, access: Access, run_id: UUID | None 
         tags=chosen["tags"],
         repeat=chosen["repeat"],
         pair=form.is_pair,
+        sweep_clients=chosen["sweep_clients"],
     )
     return submit.submit(request)[0]
 

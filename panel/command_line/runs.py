@@ -25,6 +25,7 @@ PAIRS = 3  # a verdict needs three valid runs of each arm
 @click.option("-O", "--option", "options", multiple=True, metavar="NAME=JSON", help="Any other option of the run.")
 @click.option("--pair", is_flag=True, help="Also run directly against the server, in turn, and compare.")
 @click.option("--repeat", type=click.IntRange(1, 20), help=f"Runs, or pairs; with --pair {PAIRS}, else 1.")
+@click.option("--sweep-clients", metavar="N,N,…", default="", help="Runs with each of these numbers; replaces -c.")
 @click.option("--wait", is_flag=True, help="Wait until all have ended; implied by the limits.")
 @click.option("--fail-under", multiple=True, metavar="[METRIC=]NUMBER", help="Exit code 1 below; of the ratio or tps.")
 @click.option("--point-ratio", is_flag=True, help="Judge the ratio itself, not the end of its interval: luck may pass.")
@@ -38,31 +39,52 @@ def run(pool: str, **asked: Any) -> None:
     default = RATIO if asked["pair"] else "tps"
     gates = [Gate.read(text, "at_least", default) for text in asked["fail_under"]]
     gates += [Gate.read(text, "at_most", default) for text in asked["fail_over"]]
-    if not asked["pair"] and any(gate.metric == RATIO for gate in gates):
-        raise click.UsageError("a ratio needs something to compare with: add --pair")
+    _check_ratio(gates, asked)
     first: Run = api.post("runs/", _request(pool_named(api, pool)["id"], asked, gates))
     found: list[Run] = list(api.listed("runs/", group=first["group"], ordering="number")) if first["group"] else [first]
     if not (asked["wait"] or gates or asked["junit"] or asked["markdown"]):
         return print_json(found) if asked["as_json"] else _print_runs(found)
     ended = [_ended(api, one) for one in found]
-    comparison: Comparison | None = api.get("comparisons/", group=first["group"]) if asked["pair"] else None
+    comparison: Comparison | None = (
+        api.get("comparisons/", group=first["group"]) if asked["pair"] or asked["sweep_clients"] else None
+    )
     _report(ended, comparison, asked["as_json"])
     of_ratio = ratio_faults(comparison, gates, is_point=asked["point_ratio"])
-    reports.write(ended, comparison, of_ratio, junit=asked["junit"], markdown=asked["markdown"])
+    paired = None if asked["sweep_clients"] else comparison
+    reports.write(ended, paired, of_ratio, junit=asked["junit"], markdown=asked["markdown"])
     leave(run_faults(ended) + of_ratio)
+
+
+def _check_ratio(gates: Sequence[Gate], asked: Mapping[str, Any]) -> None:
+    if not any(gate.metric == RATIO for gate in gates):
+        return
+    if not asked["pair"]:
+        raise click.UsageError("a ratio needs something to compare with: add --pair")
+    if asked["sweep_clients"]:
+        raise click.UsageError("a sweep has a ratio for each step: limit another metric, or leave out --sweep-clients")
 
 
 def _request(pool: str, asked: Mapping[str, Any], gates: Sequence[Gate]) -> dict[str, object]:
     """Return the request for the runs; the panel itself judges all limits but that of the ratio."""
     options: dict[str, object] = {name: asked[name] for name in ("clients", "duration", "builtin")}
     options |= {"connect": True} if asked["connect"] else {}
+    # Left out without a sweep, so that a panel of an older release takes the request too.
+    swept = {"sweep_clients": _clients(asked["sweep_clients"])} if asked["sweep_clients"] else {}
     return {
+        **swept,
         "target": {"pool": pool},
         "options": options | dict(map(_option, asked["options"])),
         "pair": asked["pair"],
         "repeat": asked["repeat"] or (PAIRS if asked["pair"] else 1),
         "thresholds": [gate.as_threshold() for gate in gates if gate.metric != RATIO],
     }
+
+
+def _clients(text: str) -> list[int]:
+    try:
+        return [int(word) for word in text.replace(",", " ").split()]
+    except ValueError:
+        raise click.UsageError(f"{text!r} is not a list of clients: use numbers such as 1,2,4,8") from None
 
 
 def _option(text: str) -> tuple[str, object]:

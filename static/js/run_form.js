@@ -10,9 +10,12 @@ const route = () => new FormData(form).get("route");
 /** Whether the cluster is loaded directly too. */
 const isPair = () => route() === "both" || (route() === "external" && form.elements.and_direct.checked);
 
+/** The number of steps of the sweep; 1 without one. */
+const steps = () => form.elements.sweep_clients.value.match(/\d+/g)?.length || 1;
+
 /** Says how many runs start, a pair's both counted. */
 function submitLabel(each) {
-  const runs = each * Math.max(1, Number(new FormData(form).get("repeat")) || 1);
+  const runs = each * steps() * Math.max(1, Number(new FormData(form).get("repeat")) || 1);
   if (runs === 1) return gettext("Start the run");
   if (runs === 2 && each === 2) return gettext("Start both runs");
   return interpolate(ngettext("Start %(runs)s run", "Start %(runs)s runs", runs), { runs }, true);

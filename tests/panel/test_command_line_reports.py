@@ -135,6 +135,28 @@ def test_the_reports_are_written_where_the_gate_fails_too(monkeypatch: pytest.Mo
     assert (unwritable.exit_code, "can't be written" in unwritable.output) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("words", "sent"), [([], {}), (["--sweep-clients", "1,4 16"], {"sweep_clients": [1, 4, 16]})], ids=["one", "sweep"]
+)
+def test_a_sweep_is_sent_only_where_one_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, words: list[str], sent: dict[str, list[int]]
+) -> None:
+    bodies: list[dict[str, object]] = []
+
+    class Recording(FakeApi):
+        def post(self, _path: str, body: object) -> Run:
+            assert isinstance(body, dict)
+            bodies.append(body)
+            return super().post(_path, body)
+
+    monkeypatch.setattr(runs, "Api", Recording)
+    monkeypatch.setattr(runs.Login, "read", lambda: None)
+    monkeypatch.setattr(runs, "pool_named", lambda _api, name: {"id": name})
+    done = CliRunner().invoke(pooldeck, ["run", "orders", *words])
+    assert done.exit_code == 0, done.output
+    assert [{name: body[name] for name in body if name == "sweep_clients"} for body in bodies] == [sent]
+
+
 @pytest.mark.parametrize("beginning", SCHEMAS)
 def test_the_jobs_of_the_guide_are_valid_by_the_schemas_of_their_services(beginning: str, tmp_path: Path) -> None:
     (text,) = [

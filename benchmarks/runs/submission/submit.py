@@ -1,9 +1,10 @@
 """Submits runs: everything is checked first, then saved, then dispatched once it is committed."""
 
 import uuid
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from operator import itemgetter
 from typing import TypedDict
 
 from django.contrib.auth.models import User
@@ -20,7 +21,7 @@ from benchmarks.models.options import RunOptions
 from benchmarks.models.thresholds import Threshold
 from benchmarks.runs import setup
 from benchmarks.runs.setup import connection_headroom
-from benchmarks.runs.submission import dispatch, limits, options, prepared, split
+from benchmarks.runs.submission import dispatch, limits, options, prepared, split, sweep
 from benchmarks.runs.submission import options as load_options
 from benchmarks.targets import datasets, resolve, server_version
 from benchmarks.targets.resolve import RequestedTarget, Target
@@ -32,6 +33,7 @@ from pools.errors import ClusterUnreachable
 PING_S = 1.0
 NAME_CAP = 200
 MOST_REPEATS = 20
+Load = tuple[Target, RunOptions]
 
 
 class PlacementColumns(TypedDict):
@@ -75,13 +77,13 @@ ANYWHERE = Placement()
 
 @dataclass(frozen=True, kw_only=True)
 class RunRequest:
-    """A submission: one run, a series of repeats, or pairs of runs past and through a pooler.
+    """A submission: one run, a series of repeats, pairs of runs past and through a pooler, or a sweep over clients.
 
     `target` is what `targets.resolve.find` takes; `confirm` is the database's name where it had to be typed;
     `thresholds` are as `benchmarks.models.thresholds` reads them; `run_id` is the id of the first run where it was
-    chosen before; `arm` is the key of the arm of the `experiment` that it is a run of; `access` is that of whoever
-    starts it (None: the panel itself), and `is_admin` is whether they hold the scope admin, which some settings of a
-    profile need.
+    chosen before; `sweep_clients` are numbers of clients, each of which gets such runs; `arm` is the key of the arm of
+    the `experiment` that it is a run of; `access` is that of whoever starts it (None: the panel itself), and `is_admin`
+    is whether they hold the scope admin, which some settings of a profile need.
     """
 
     target: RequestedTarget
@@ -100,6 +102,7 @@ class RunRequest:
     run_id: uuid.UUID | None = None
     repeat: int = 1
     pair: bool = False
+    sweep_clients: Sequence[int] = ()
     experiment: Experiment | None = None
     arm: str = ""
 
@@ -107,24 +110,45 @@ class RunRequest:
 def submit(request: RunRequest) -> list[Run]:
     """Queue the runs of a request, in their order; several form one group.
 
-    Raises, with nothing saved: `InvalidTarget`, `InvalidOptions`, `InvalidGenerators`, `Refused`, `ClusterUnreachable`
-    (of the pools app) and `QueueDown`.
+    Raises, with nothing saved: `InvalidTarget`, `InvalidOptions`, `InvalidGenerators`, `InvalidSweep`, `Refused`,
+    `ClusterUnreachable` (of the pools app) and `QueueDown`.
     """
     direct = resolve.past_the_pooler(_found(request, Purpose.LOAD)) if request.pair else None
-    target, checked = _checked_after_restart(request)
+    loads = _checked_loads(request)
     require_queue()
-    targets = _alternating(direct, target, request.repeat) if direct else [target] * request.repeat
-    fields = _fields(request, request.group or (uuid.uuid4() if len(targets) > 1 else None))
-    ids = [request.run_id, *[None] * (len(targets) - 1)]
+    planned = list(_planned(direct, loads, request.repeat))
+    fields = _fields(request, request.group or (uuid.uuid4() if len(planned) > 1 else None))
+    ids = [request.run_id, *[None] * (len(planned) - 1)]
     with transaction.atomic():
         return [
-            _enqueue(target, checked, fields, request.tags, run_id) for target, run_id in zip(targets, ids, strict=True)
+            _enqueue(target, checked, fields, request.tags, run_id)
+            for (target, checked), run_id in zip(planned, ids, strict=True)
         ]
 
 
-def _alternating(direct: Target, pooled: Target, repeat: int) -> list[Target]:
-    """Swap each second pair (direct, pooled, pooled, direct, …), so that drift over time affects both alike."""
-    return [target for at in range(repeat) for target in ((direct, pooled) if at % 2 == 0 else (pooled, direct))]
+def _checked_loads(request: RunRequest) -> list[Load]:
+    """Return target and options of the request, or of each step of its sweep, as they may be run."""
+    clients = request.sweep_clients
+    if not clients:
+        return [_checked_after_restart(request)]
+    runs_each = request.repeat * (2 if request.pair else 1)
+    counted = sweep.check(clients, engine=request.engine, purpose=request.purpose, runs_each=runs_each)
+    with sweep.naming_the_sweep(counted):
+        steps = sweep.options_of(request.engine, request.options, counted, clients)
+        # The most clients come first, since these are what a ceiling or the server refuses.
+        in_turn = sorted(zip(clients, steps, strict=True), key=itemgetter(0), reverse=True)
+        checked = {number: _checked_after_restart(replace(request, options=step)) for number, step in in_turn}
+        return [checked[number] for number in clients]
+
+
+def _planned(direct: Target | None, loads: Sequence[Load], repeat: int) -> Iterator[Load]:
+    """Yield the load of each run, each second repeat turned round, so that drift over time affects all alike.
+
+    Of a pair: direct, pooled, pooled, direct, ….
+    """
+    in_order = [(one, checked) for target, checked in loads for one in ([direct, target] if direct else [target])]
+    for at in range(repeat):
+        yield from in_order if at % 2 == 0 else reversed(in_order)
 
 
 def _fields(request: RunRequest, group: uuid.UUID | None) -> RequestColumns:

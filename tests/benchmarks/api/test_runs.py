@@ -164,6 +164,11 @@ def test_a_bad_option_is_named_and_nothing_is_queued(runner, pool):
         ({"target": {}, "repeat": 0}, "repeat"),
         ({"target": {}, "pair": True, "purpose": "prepare"}, "pair"),
         ({"target": {}, "pair": True, "repeat": 21}, "repeat"),
+        ({"target": {}, "sweep_clients": "1, 2"}, "sweep_clients"),
+        ({"target": {}, "sweep_clients": [4]}, "sweep_clients"),
+        ({"target": {}, "sweep_clients": [0, 4]}, "sweep_clients"),
+        ({"target": {}, "sweep_clients": [4, 4]}, "sweep_clients"),
+        ({"target": {}, "sweep_clients": [1, 2, 4, 8], "repeat": 16}, "sweep_clients"),
         ({"target": {}, "generators": "far-away"}, "generators"),
         ({"target": {}, "tags": "nightly"}, "tags"),
         ({"target": {}, "tags": ["x" * 41]}, "tags"),
@@ -173,6 +178,11 @@ def test_a_bad_body_is_named_by_field(runner, body, field):
     answer = runner.post(URL, body)
     assert answer.status_code == 400
     assert list(answer.json()) == [field]
+
+
+def test_an_empty_sweep_is_none(runner):
+    answer = runner.post(URL, {"target": {}, "sweep_clients": []})
+    assert (answer.status_code, list(answer.json())) == (400, ["target"])
 
 
 def test_a_pair_needs_a_pool(runner, cluster):

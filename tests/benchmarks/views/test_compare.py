@@ -99,6 +99,27 @@ def test_settings_that_differ_are_named(staff):
     assert "clients (10, 50)" in page_of(staff.get(COMPARE, {"run": [first.pk, second.pk]}))
 
 
+def test_runs_with_several_numbers_of_clients_are_a_chart_and_a_table(staff):
+    runs = [
+        a_finished_run(options={"clients": clients}, summary={"tps": tps, "latency_avg_ms": 1000 * clients / tps})
+        for clients, tps in ((1, 900.0), (4, 3000.0), (16, 3050.0))
+    ]
+    answer = staff.get(COMPARE, {"run": [run.pk for run in runs]})
+    text = page_of(answer)
+    assert "Throughput of direct is highest with 16 clients: 3,050 tps, average latency 5.25 ms." in text
+    assert "4 clients already reach 98 % of that, with an average latency of 1.33 ms." in text
+    assert text.count('class="sweep-dot"') == 6
+    assert '<td class="pd-number">16</td>' in text
+    assert "2 arms by direct, clients 1" in text
+
+
+def test_runs_with_one_number_of_clients_have_no_sweep(staff):
+    runs = [a_finished_run(options={"clients": 4}), a_finished_run(options={"clients": 4}, pooled=True)]
+    answer = staff.get(COMPARE, {"run": [run.pk for run in runs]})
+    assert answer.context["sweep"] is None
+    assert '<div id="sweep"></div>' in page_of(answer)  # The poll replaces it by its id.
+
+
 def test_another_load_program_is_named(staff):
     first, second = a_finished_run(options={"threads": 2}), a_finished_run(options={"threads": 2}, engine="sysbench")
     assert "load program (pgbench, sysbench)" in page_of(staff.get(COMPARE, {"run": [first.pk, second.pk]}))

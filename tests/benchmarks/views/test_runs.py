@@ -191,6 +191,31 @@ def test_the_preview_of_a_pair_shows_both_commands(staff):
     assert targets == ["direct", "pooled"]
 
 
+def test_the_preview_of_a_sweep_shows_the_step_with_the_most_clients(staff):
+    cluster = a_cluster()
+    asked = typed(route="direct", cluster=cluster.pk, database="shop", clients="1", threads="4", sweep_clients="1, 8 4")
+    answer = staff.get(PREVIEW, asked)
+    [(_kind, line)] = answer.context["commands"]
+    assert line.startswith("pgbench -n -b select-only -c 8 -j 4")
+    assert "The sweep runs it with 1, 8, 4 clients; this is the step with the most." in page_of(answer)
+
+
+@pytest.mark.parametrize(
+    ("clients", "reason"),
+    [
+        ("1; 2", "give whole numbers of clients with commas between them, such as 1, 2, 4, 8"),
+        ("4", "give 2 to 12 different numbers of clients"),
+        ("2, 2", "give 2 to 12 different numbers of clients"),
+    ],
+)
+def test_a_sweep_that_can_not_be_run_is_refused_beside_its_field(staff, clients, reason):
+    pool = a_pool(state=PoolState.APPLIED)
+    answer = staff.post(CREATE, typed(pool=pool.pk, sweep_clients=clients))
+    assert answer.context["form"].errors == {"sweep_clients": [reason]}
+    assert f'value="{clients}"' in page_of(answer)
+    assert Run.objects.count() == 0
+
+
 def test_the_preview_names_what_is_wrong(staff):
     answer = staff.get(PREVIEW, typed(pool=a_pool().pk, clients="1", threads="4"))
     assert "4 threads are more than 1 clients: use at most 1" in page_of(answer)

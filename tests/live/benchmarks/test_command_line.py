@@ -77,12 +77,22 @@ def test_a_run_in_pairs_is_a_gate(client: Client, pool: Pool, dataset: str) -> N
     assert "VERDICT" in client("compare", *numbers).stdout
 
 
+def test_a_sweep_compares_its_steps(client: Client, pool: Pool, dataset: str) -> None:
+    words = ["run", pool.name, "--sweep-clients", "1,4", "--time", "2", "-O", "rate=200", "--wait", "--json"]
+    done = client(*words)
+    found = json.loads(done.stdout)
+    assert [(one["options"]["clients"], one["status"]) for one in found["runs"]] == [(1, "succeeded"), (4, "succeeded")]
+    assert [one["summary"]["clients"] for one in found["runs"]] == [1, 4]
+    assert len(found["comparison"]["arms"]) == 2
+
+
 @pytest.mark.parametrize(
     ("words", "code", "reason"),
     [
         (["uri", "nowhere"], 2, "There is no pool nowhere"),
         (["compare", "999"], 2, "There is no run 999"),
         (["run", "app", "--fail-under", "ratio=2"], 2, "add --pair"),
+        (["run", "app", "--fail-under", "2", "--pair", "--sweep-clients", "1,2"], 2, "leave out --sweep-clients"),
         (["run", "app", "--fail-under", "tps=much"], 2, "use METRIC=NUMBER"),
     ],
 )

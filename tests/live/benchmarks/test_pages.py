@@ -62,6 +62,22 @@ def test_both_ways_start_two_runs_of_one_group(staff: Client, pool: Pool) -> Non
     assert "Waits for" in page_of(staff.get(f"/runs/{second.pk}/"))
 
 
+def test_a_sweep_starts_a_run_for_each_number_of_clients(staff: Client, pool: Pool) -> None:
+    sweep = {"route": "both", "pool": str(pool.pk), **OPTIONS, "threads": "2", "sweep_clients": "1, 4"}
+    answer = staff.post(CREATE, sweep)
+    runs = Run.objects.filter(purpose=Purpose.LOAD).order_by("number")
+    assert answer.url == f"/runs/{runs[0].pk}/"  # type: ignore[attr-defined]
+    assert [(run.pool, run.options["clients"], run.options["threads"]) for run in runs] == [
+        (None, 1, 1),
+        (pool, 1, 1),
+        (None, 4, 2),
+        (pool, 4, 2),
+    ]
+    assert len({run.group for run in runs}) == 1
+    compared = page_of(staff.get("/runs/compare/", {"group": str(runs[0].group)}))
+    assert "Sweep over clients" in compared
+
+
 def test_a_database_without_dataset_is_told_before_and_refused_after(
     staff: Client, cluster: Cluster, empty: str
 ) -> None:
