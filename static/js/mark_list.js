@@ -20,7 +20,7 @@ function itemOf({ t, kind, text, url }, words) {
   const [item, time, key, link] = ["li", "time", "i", "a"].map((name) => document.createElement(name));
   item.dataset.mark = kind;
   Object.assign(time, { dateTime: new Date(t * 1000).toISOString(), textContent: words(t) });
-  key.className = `chart-mark-key chart-mark-${kind}`;
+  key.classList.add("chart-mark-key", `chart-mark-${kind}`);
   key.setAttribute("aria-hidden", "true");
   Object.assign(link, { className: "pd-wrap", href: url, textContent: text });
   item.append(time, " ", key, " ", link);
