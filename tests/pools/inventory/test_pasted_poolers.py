@@ -3,8 +3,9 @@
 import pytest
 
 from pools.errors import InvalidValues
-from pools.inventory import pasted_poolers
+from pools.inventory import pasted_poolers, pooler_validation, poolers
 from pools.inventory.pasted_poolers import Line, Outcome
+from pools.inventory.poolers import PoolerCheck
 from pools.models import Pooler
 from tests.pools.records import a_pooler
 
@@ -67,3 +68,14 @@ def test_a_name_that_another_pooler_has_gets_the_port() -> None:
 
 def test_no_outcome_shows_a_password() -> None:
     assert "geheim" not in repr(Outcome(Line(1, "x", password="geheim")))
+
+
+@pytest.mark.django_db
+def test_a_line_whose_name_another_one_takes_at_that_moment_gets_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    a_pooler(name="db1", host="db1", port=6432)
+    names, free_name = iter(["db1", "db1"]), pasted_poolers._free_name
+    monkeypatch.setattr(pasted_poolers, "_free_name", lambda line: next(names, "") or free_name(line))
+    monkeypatch.setattr(poolers, "inspect_all", lambda new: [PoolerCheck("PgBouncer 1.24.1") for _one in new])
+    monkeypatch.setattr(pooler_validation, "problems", lambda *_values: ())
+    (outcome,) = pasted_poolers.watch(pasted_poolers.read("db1:6433"), LOGIN)
+    assert (outcome.error, outcome.pooler and outcome.pooler.name) == ("", "db1-6433")
