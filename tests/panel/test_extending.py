@@ -233,6 +233,7 @@ from pools.models import Mode
 from pools.poolers.adoption import Adoption
 from pools.poolers.base import Driver
 from pools.poolers.console_sample import ConsoleSample, LiveTable
+from pools.poolers.pool_queue import PoolQueue
 
 
 class Toy(Driver):
@@ -262,6 +263,9 @@ class Toy(Driver):
 
     def live_table(self, sample):
         return LiveTable("Pools", ("database",), 1, [])
+
+    def queue(self, pooler, name):
+        return PoolQueue(name, waiting=0)
 
     def show(self, pooler, word):
         return []
