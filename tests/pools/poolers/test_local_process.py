@@ -233,11 +233,12 @@ def test_the_process_of_another_account_is_not_the_pooler(folder: Path) -> None:
 
 
 STARTS_ONE = """
-import subprocess, sys, time
+import signal, subprocess, sys, time
 from pathlib import Path
 import django
 django.setup()
 from pools.poolers import local_process
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # what a shell starts in the background ignores it, and so would sleep
 print(subprocess.Popen([*local_process.as_owner(Path(sys.argv[1]).stat()), "sleep", "300"]).pid, flush=True)
 time.sleep(300)
 """
