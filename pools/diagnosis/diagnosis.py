@@ -1,8 +1,10 @@
 """Asks a pooler and its server, live, why the clients of a pool wait."""
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TypedDict
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -23,6 +25,14 @@ from pools.poolers.pool_queue import PoolQueue, ServerConnection
 Target = Pool | Entry
 
 
+class _Findings(TypedDict):
+    """The cause of a diagnosis, and the further ones."""
+
+    cause: str
+    finding: Finding
+    also: tuple[tuple[str, Finding], ...]
+
+
 @dataclass(frozen=True)
 class Holder:
     """A server connection of the pool, and the session that it is on the server, where that is known."""
@@ -36,7 +46,8 @@ class Diagnosis:
     """Why the clients of one pool wait, as it was at a moment; reading it took `took_s` seconds.
 
     `cause` is one of `causes.NAMES`, and empty where none was found. `also` are further causes that hold. `notes` say
-    what could not be asked. `place` is the server, where its cluster is registered.
+    what could not be asked, `server_notes` those of them that tell of the server. `place` is the server, where its
+    cluster is registered.
     """
 
     pool: str
@@ -50,12 +61,22 @@ class Diagnosis:
     tree: list[Branch] = field(default_factory=list)
     took_s: float = 0.0
     place: Place | None = None
+    evidence: Evidence | None = None
+    server_notes: tuple[str, ...] = ()
 
     def without_sessions(self) -> "Diagnosis":
         """Return it for those who see the pooler and not the cluster, whose sessions are none of theirs."""
-        note = _("The sessions of the server are shown to those who see its cluster.")
-        holders = tuple(replace(holder, session=None) for holder in self.holders)
-        return replace(self, holders=holders, tree=[], notes=(*self.notes, note), place=None)
+        notes = [note for note in self.notes if note not in self.server_notes]
+        hidden = replace(
+            self,
+            holders=tuple(replace(holder, session=None) for holder in self.holders),
+            tree=[],
+            notes=(*notes, _("The sessions of the server are shown to those who see its cluster.")),
+            place=None,
+            evidence=None,
+            server_notes=(),
+        )
+        return replace(hidden, **_found(replace(self.evidence, names_sessions=False))) if self.evidence else hidden
 
     @property
     def to_end(self) -> list[Session]:
@@ -74,20 +95,26 @@ def of(target: Target) -> Diagnosis:
         return Diagnosis(target.name, taken_at, "", _unread(str(error)), took_s=time.monotonic() - began)
     place = place_of(target, queue)
     evidence = _evidence(target, queue, place)
-    first, *also = causes.found_in(evidence) or [("", _none_found(evidence))]
     return Diagnosis(
         pool=target.name,
         taken_at=taken_at,
-        cause=first[0],
-        finding=first[1],
-        also=tuple(also),
+        **_found(evidence),
         notes=tuple(_notes(target, evidence)),
         queue=queue,
         holders=_holders(evidence),
         tree=_tree(evidence),
         took_s=time.monotonic() - began,
         place=place,
+        evidence=evidence,
+        server_notes=tuple(_server_notes(evidence)),
     )
+
+
+def _found(evidence: Evidence) -> _Findings:
+    first, *also = causes.found_in(evidence) or [("", _none_found(evidence))]
+    if not evidence.names_sessions:
+        first, *also = [(name, replace(finding, pids=())) for name, finding in (first, *also)]
+    return {"cause": first[0], "finding": first[1], "also": tuple(also)}
 
 
 def _evidence(target: Target, queue: PoolQueue, place: Place | None) -> Evidence:
@@ -190,13 +217,18 @@ def _nobody_waits(queue: PoolQueue) -> str:
 
 
 def _notes(target: Target, evidence: Evidence) -> list[str]:
-    notes = [evidence.server_error, evidence.queue.core_unknown]
+    notes = [evidence.queue.core_unknown, *_server_notes(evidence)]
     if target.cluster is None:
         notes.append(_("The server behind this entry is not registered, so its sessions can't be asked."))
-    if evidence.sessions and not evidence.sessions.sees_all:
-        text = _("Sessions of other roles are hidden from %(role)s: GRANT pg_monitor TO %(role)s.")
-        notes.append(text % {"role": evidence.sessions.role})
     if not evidence.queue.sees_servers:
         text = _("%(kind)s does not say which client has which connection: all sessions in the database are shown.")
         notes.append(text % {"kind": target.pooler.get_kind_display()})
     return [note for note in notes if note]
+
+
+def _server_notes(evidence: Evidence) -> Iterator[str]:
+    if evidence.server_error:
+        yield evidence.server_error
+    if evidence.sessions and not evidence.sessions.sees_all:
+        text = _("Sessions of other roles are hidden from %(role)s: GRANT pg_monitor TO %(role)s.")
+        yield text % {"role": evidence.sessions.role}

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+from django.utils.translation import gettext as _
+
 from pools.diagnosis.sessions import ServerSessions, Session
 from pools.poolers.pool_queue import PoolQueue
 
@@ -15,7 +17,8 @@ class Evidence:
 
     `sessions` is None where the server can't be asked, for the reason `server_error`. `login_error` is why a login as
     the pool's role failed; empty where it worked, None where none was tried. `panel_is_refused`: the
-    panel's own login failed, and not a question after it.
+    panel's own login failed, and not a question after it. `names_sessions`: its reader may know whose sessions the
+    server has, and what the server says.
     """
 
     queue: PoolQueue
@@ -23,6 +26,19 @@ class Evidence:
     server_error: str = ""
     login_error: str | None = None
     panel_is_refused: bool = False
+    names_sessions: bool = True
+
+    def name_of(self, pid: int) -> str:
+        """Name a session in the words of pg_stat_activity, where the reader may know whose it is."""
+        if not self.names_sessions:
+            return _("a session")
+        session = self.sessions.by_pid.get(pid) if self.sessions else None
+        return session.description if session else _("process %(pid)s") % {"pid": pid}
+
+    @property
+    def is_without_address(self) -> bool:
+        """Whether the pooler can have no connection since it finds no address for its server's name."""
+        return bool(self.queue.unresolved) and not self.queue.usable
 
     @cached_property
     def held(self) -> tuple[Session, ...]:

@@ -9,7 +9,7 @@ from pools.diagnosis.finding import Finding
 def find(evidence: Evidence) -> Finding | None:
     """Return a finding where SHOW DNS_HOSTS has no address of a host that the pool leads to."""
     queue = evidence.queue
-    if not queue.unresolved or queue.usable:
+    if not evidence.is_without_address:
         return None
     params = {"pool": queue.name, "hosts": ", ".join(queue.unresolved)}
     return Finding(

@@ -18,7 +18,7 @@ def find(evidence: Evidence) -> Finding | None:
     setting = "idle_transaction_timeout" if evidence.queue.counts_waiting else "idle_in_transaction_session_timeout"
     params = {"count": len(evidence.left_open), "held": len(evidence.held)}
     return Finding(
-        _text(evidence) % {**params, "who": oldest.description, "age": written(oldest.transaction_s)},
+        _text(evidence) % {**params, "who": evidence.name_of(oldest.pid), "age": written(oldest.transaction_s)},
         _("Let the application commit before it waits for anything else, or set %(setting)s.") % {"setting": setting},
         tuple(one.pid for one in in_order(evidence.left_open)),
     )

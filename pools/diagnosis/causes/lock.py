@@ -18,7 +18,7 @@ def find(evidence: Evidence) -> Finding | None:
         return None
     blockers = list(dict.fromkeys(pid for one in waiting for pid in evidence.sessions.blockers_of(one)))
     blocker = evidence.sessions.by_pid.get(blockers[0])
-    params = {"count": len(waiting), "pool": evidence.queue.name, "blocker": _name(blockers[0], blocker)}
+    params = {"count": len(waiting), "pool": evidence.queue.name, "blocker": _name(blockers[0], evidence)}
     sentences = [_text(evidence, len(waiting)) % params, *_transaction(blocker)]
     return Finding(" ".join(sentences), _remedy(blockers), tuple(pid for pid in blockers if pid != PREPARED))
 
@@ -37,10 +37,8 @@ def _text(evidence: Evidence, count: int) -> str:
     )
 
 
-def _name(pid: int, session: Session | None) -> str:
-    if pid == PREPARED:
-        return _("a prepared transaction")
-    return session.description if session else _("process %(pid)s") % {"pid": pid}
+def _name(pid: int, evidence: Evidence) -> str:
+    return _("a prepared transaction") if pid == PREPARED else evidence.name_of(pid)
 
 
 def _transaction(session: Session | None) -> Iterator[str]:

@@ -9,7 +9,7 @@ from pools.diagnosis.finding import Finding
 def find(evidence: Evidence) -> Finding | None:
     """Return a finding where connections are lacking, and the server refuses the login that would open one."""
     queue = evidence.queue
-    if not queue.waiting or not queue.sees_servers or queue.exhausted:
+    if not queue.waiting or not queue.sees_servers or queue.exhausted or evidence.is_without_address:
         return None
     reason = evidence.login_error or (evidence.server_error if evidence.panel_is_refused else "")
     if reason:
@@ -35,6 +35,8 @@ def _without_connection(evidence: Evidence) -> Finding:
 
 
 def _refused(evidence: Evidence, reason: str) -> Finding:
+    if not evidence.names_sessions:
+        reason = _("its message is shown to those who see its cluster")
     params = {"pool": evidence.queue.name, "open": len(evidence.queue.usable), "reason": reason}
     if evidence.queue.usable:
         sentence = _("The server refuses logins, so pool %(pool)s has %(open)s connections and no more: %(reason)s.")

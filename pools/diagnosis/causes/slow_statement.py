@@ -15,7 +15,7 @@ def find(evidence: Evidence) -> Finding | None:
     longest = max(evidence.slow, key=lambda one: one.statement_s or 0.0)
     params = {"count": len(evidence.slow), "held": len(evidence.held)}
     return Finding(
-        _text(evidence) % {**params, "who": longest.description, "age": written(longest.statement_s)},
+        _text(evidence) % {**params, "who": evidence.name_of(longest.pid), "age": written(longest.statement_s)},
         _("Make it faster (EXPLAIN shows how it runs), give it a pool of its own, or cancel it."),
         tuple(one.pid for one in evidence.slow),
     )

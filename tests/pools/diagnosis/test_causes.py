@@ -58,28 +58,28 @@ LOCKED = replace(SLOW, wait_event_type="Lock", blocked_by=(70,))
 HOLDER = replace(LEFT_OPEN, pid=70, application="batch")
 
 
-@pytest.mark.parametrize(
-    ("found", "cause"),
-    [
-        (evidence(LOCKED, LOCKED, beside=(HOLDER,)), "lock"),
-        (evidence(LOCKED, OPEN, beside=(HOLDER,)), "lock"),
-        (evidence(replace(LOCKED, blocked_by=(0,)), LOCKED), "lock"),
-        (evidence(LEFT_OPEN, LEFT_OPEN), "idle_in_transaction"),
-        (evidence(SLOW, SLOW), "slow_statement"),
-        (evidence(OPEN, OPEN), "pool_size"),
-        (evidence(KEPT, KEPT, mode="session"), "pool_size"),
-        (evidence(OPEN, OPEN, core=CoreUse(0.8, 0.15)), "pooler_core"),
-        (evidence(WRITING, SLOW, core=CoreUse(0.3, 0.25)), "pooler_core"),
-        (evidence(WRITING, SLOW, core=CoreUse(0.05, 0.33)), "pooler_core"),  # of a machine that is busy
-        (evidence(WRITING, SLOW, core=CoreUse(0.02, 0.01)), "slow_statement"),  # it is a client that does not read
-        (evidence(WRITING, SLOW, SLOW, core=CoreUse(0.05, 0.33)), "slow_statement"),
-        (evidence(OPEN, OPEN, paused=True), "paused"),
-        (evidence(waiting=0, client_limits=(Limit("max_client_conn", 100, 100),)), "client_limit"),
-        (evidence(server_limits=(), unresolved=("db.example",)), "dns"),
-        (evidence(server_limits=()), "server_logins"),
-        (replace(evidence(OPEN, server_limits=()), login_error="too many clients"), "server_logins"),
-    ],
-)
+CASES = [
+    (evidence(LOCKED, LOCKED, beside=(HOLDER,)), "lock"),
+    (evidence(LOCKED, OPEN, beside=(HOLDER,)), "lock"),
+    (evidence(replace(LOCKED, blocked_by=(0,)), LOCKED), "lock"),
+    (evidence(LEFT_OPEN, LEFT_OPEN), "idle_in_transaction"),
+    (evidence(SLOW, SLOW), "slow_statement"),
+    (evidence(OPEN, OPEN), "pool_size"),
+    (evidence(KEPT, KEPT, mode="session"), "pool_size"),
+    (evidence(OPEN, OPEN, core=CoreUse(0.8, 0.15)), "pooler_core"),
+    (evidence(WRITING, SLOW, core=CoreUse(0.3, 0.25)), "pooler_core"),
+    (evidence(WRITING, SLOW, core=CoreUse(0.05, 0.33)), "pooler_core"),  # of a machine that is busy
+    (evidence(WRITING, SLOW, core=CoreUse(0.02, 0.01)), "slow_statement"),  # it is a client that does not read
+    (evidence(WRITING, SLOW, SLOW, core=CoreUse(0.05, 0.33)), "slow_statement"),
+    (evidence(OPEN, OPEN, paused=True), "paused"),
+    (evidence(waiting=0, client_limits=(Limit("max_client_conn", 100, 100),)), "client_limit"),
+    (evidence(server_limits=(), unresolved=("db.example",)), "dns"),
+    (evidence(server_limits=()), "server_logins"),
+    (replace(evidence(OPEN, server_limits=()), login_error="too many clients"), "server_logins"),
+]
+
+
+@pytest.mark.parametrize(("found", "cause"), CASES)
 def test_the_first_cause_is_the_one_that_clients_wait_for(found: Evidence, cause: str) -> None:
     assert named(found)[0] == cause
 
@@ -118,6 +118,10 @@ def test_a_deadlock_has_no_end_and_names_those_in_it() -> None:
 def test_a_reached_limit_of_clients_stands_behind_what_holds_the_connections() -> None:
     found = evidence(SLOW, SLOW, client_limits=(Limit("max_client_conn", 100, 100),))
     assert named(found) == ["slow_statement", "client_limit"]
+
+
+def test_a_server_without_an_address_is_no_second_cause() -> None:
+    assert named(evidence(server_limits=(), unresolved=("db.example",))) == ["dns"]
 
 
 def test_a_cause_is_one_module_and_one_line() -> None:
