@@ -118,7 +118,10 @@ def _title(kind: NoticeKind, notices: Sequence[ScheduleNotice]) -> str:
         return text % {"count": count}
     if count == 1:
         return _("Pooldeck: %(title)s") % {"title": " ".join(notices[0].title.split())}
-    return _("Pooldeck: %(count)s levels changed for the worse") % {"count": count}
+    text = ngettext(
+        "Pooldeck: %(count)s level changed for the worse", "Pooldeck: %(count)s levels changed for the worse", count
+    )
+    return text % {"count": count}
 
 
 def as_json(notice: ScheduleNotice) -> EventMessage:
