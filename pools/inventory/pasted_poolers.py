@@ -169,26 +169,18 @@ def _admitted(
 ) -> Outcome:
     if not found.version:
         return Outcome(line, error=found.reason or _("its console did not answer"))
-    if registered := known.filter(host=line.host, port=line.port).first():  # the list has it twice
-        return _with_counts(Outcome(line, registered, is_known=True))
-    try:
-        _admit_by_free_name(line, pooler, found, index, author)
-    except InvalidPooler as error:
-        return Outcome(line, error=str(error))
-    return _with_counts(Outcome(line, pooler))
-
-
-def _admit_by_free_name(
-    line: Line, pooler: Pooler, found: PoolerCheck, index: ClusterIndex, author: Model | None
-) -> None:
-    """Save the pooler; where another line takes its name at the same moment, by the next one that is free."""
-    for left in reversed(range(TRIES)):
+    outcome = Outcome(line)
+    for _try in range(TRIES):
+        if registered := known.filter(host=line.host, port=line.port).first():  # the list has it twice
+            return _with_counts(Outcome(line, registered, is_known=True))
         pooler.name = _free_name(line)
         try:
-            return poolers.admit(pooler, found, index, author)
-        except InvalidPooler:
-            if not left:
-                raise
+            poolers.admit(pooler, found, index, author)
+        except InvalidPooler as error:  # another line took the name at this moment
+            outcome = Outcome(line, error=str(error))
+            continue
+        return _with_counts(Outcome(line, pooler))
+    return outcome
 
 
 def _with_counts(outcome: Outcome) -> Outcome:

@@ -3,7 +3,7 @@
 import pytest
 
 from pools.errors import InvalidValues
-from pools.inventory import pasted_poolers, pooler_validation, poolers
+from pools.inventory import pasted_poolers, poolers
 from pools.inventory.pasted_poolers import Line, Outcome
 from pools.inventory.poolers import PoolerCheck
 from pools.models import Pooler
@@ -71,11 +71,24 @@ def test_no_outcome_shows_a_password() -> None:
 
 
 @pytest.mark.django_db
-def test_a_line_whose_name_another_one_takes_at_that_moment_gets_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    a_pooler(name="db1", host="db1", port=6432)
-    names, free_name = iter(["db1", "db1"]), pasted_poolers._free_name
-    monkeypatch.setattr(pasted_poolers, "_free_name", lambda line: next(names, "") or free_name(line))
+@pytest.mark.parametrize(
+    ("port", "state", "name"),
+    [(6432, "watched", "db1-6433"), (6433, "known", "db1")],  # of another port, and the same line once more
+)
+def test_a_line_whose_name_another_one_takes_at_that_moment(
+    port: int, state: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free_name, lines = pasted_poolers._free_name, pasted_poolers.read("db1:6433")
+
+    def late(line: Line) -> str:
+        chosen = free_name(line)
+        if chosen == "db1" and drafted:
+            a_pooler(name="db1", host="db1", port=port)
+        drafted.append(line)
+        return chosen
+
+    drafted: list[Line] = []
+    monkeypatch.setattr(pasted_poolers, "_free_name", late)
     monkeypatch.setattr(poolers, "inspect_all", lambda new: [PoolerCheck("PgBouncer 1.24.1") for _one in new])
-    monkeypatch.setattr(pooler_validation, "problems", lambda *_values: ())
-    (outcome,) = pasted_poolers.watch(pasted_poolers.read("db1:6433"), LOGIN)
-    assert (outcome.error, outcome.pooler and outcome.pooler.name) == ("", "db1-6433")
+    (outcome,) = pasted_poolers.watch(lines, LOGIN)
+    assert (outcome.error, outcome.state, outcome.pooler and outcome.pooler.name) == ("", state, name)
