@@ -36,6 +36,7 @@ class ChannelForm(PanelForm, forms.ModelForm):  # type: ignore[type-arg]
         }
         help_texts = {
             "name": _("The channel's name in the panel, such as on-call"),
+            "enabled": _("A channel that is switched off drops the messages that it has not sent yet."),
             "group_s": _("Seconds for which events of one pooler or cluster become one message; 0 sends each at once"),
             "quiet_until": _("What came in quiet hours is one message at their end."),
         }

@@ -68,7 +68,10 @@ def change(
     expected_version: int | None = None,
     author: Model | None = None,
 ) -> NotificationChannel:
-    """Change some fields; what quiet hours held back is due at once. Raises `InvalidChannel`, `Stale`."""
+    """Change some fields. Raises `InvalidChannel`, `Stale`.
+
+    What quiet hours held back is due at once. A channel that is disabled forgets what it did not send yet.
+    """
     version = channel.version
     _set(channel, values)
     with transaction.atomic():
@@ -77,6 +80,8 @@ def change(
         else:
             fields = {name: getattr(channel, name) for name in (*FIELDS, "service", "sealed_url")}
             channel.edit(version if expected_version is None else expected_version, **fields)
+        if not channel.enabled:
+            _forget_unsent(channel)
         held = Notice.objects.filter(channel=channel.code, is_held=True, sent_at=None)
         held.filter(batch=None).update(due_at=timezone.now())  # A message that a worker sends now keeps its lease.
     logger.info("channel %s (%s) changed by %s", channel.pk, channel, author)
@@ -89,9 +94,14 @@ def remove(channel: NotificationChannel) -> None:
         text = _("%(channel)s is a channel of the panel's environment: take its variables away there, or disable it")
         raise IllegalTransition(text % {"channel": channel.name})
     with transaction.atomic():
-        for kind in Delivery.__subclasses__():
-            kind._default_manager.filter(channel=channel.code, sent_at=None).delete()
+        _forget_unsent(channel)
         channel.delete()
+
+
+def _forget_unsent(channel: NotificationChannel) -> None:
+    """Drop messages that wait: sent much later, in one burst, they would tell of what is long over."""
+    for kind in Delivery.__subclasses__():
+        kind._default_manager.filter(channel=channel.code, sent_at=None).delete()
 
 
 def _set(channel: NotificationChannel, values: ChannelValues) -> None:

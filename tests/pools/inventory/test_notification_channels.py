@@ -87,3 +87,19 @@ def test_a_removed_channel_leaves_nothing_to_send() -> None:
     Notice.of([an_event(a_pool())], Moment.OPENED, channels.configured())
     notification_channels.remove(channel)
     assert [notice.channel for notice in Notice.objects.all()] == [other.code]
+
+
+def test_a_disabled_channel_does_not_send_old_messages_once_it_is_enabled() -> None:
+    channel, other = a_channel(), a_channel(name="other")
+    Notice.of([an_event(a_pool())], Moment.OPENED, channels.configured())
+    notification_channels.change(channel, {"enabled": False})
+    notification_channels.change(channel, {"enabled": True})
+    assert [notice.channel for notice in Notice.objects.all()] == [other.code]
+
+
+def test_a_disabled_channel_of_the_environment_forgets_what_it_did_not_send(settings: Settings) -> None:
+    settings.WEBHOOK_URL = "http://127.0.0.1:1/"
+    (webhook,) = channels.configured()
+    Notice.of([an_event(a_pool())], Moment.OPENED, [webhook])
+    notification_channels.change(webhook, {"enabled": False})
+    assert not Notice.objects.exists()
