@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from threading import Event, Thread
+from threading import Event, Semaphore, Thread
 from typing import Any
 
 import psycopg
@@ -22,6 +22,7 @@ RELEASES = ("installed", pytest.param("trixie", marks=pytest.mark.slow), "sid")
 WAITING_S = 10
 UNRESOLVED = "db.nowhere.invalid"
 NO_RESOLVER = "127.53.0.1"  # no name server listens there, and loopback keeps the question on this host
+END_STATEMENTS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s AND state = 'active'"
 Session = psycopg.Connection[Any]
 # name of a pool → what its entry has beside the usual
 ENTRIES = {
@@ -165,17 +166,21 @@ class Clients:
             self.wait_for(partial(_is_sent, connection))
 
     def repeating(self, pool: str, statement: str, count: int) -> None:
-        """Let clients in threads repeat a statement until the test ends."""
-        ended = Event()
-        threads = [Thread(target=self._repeat, args=(pool, statement, ended)) for _number in range(count)]
+        """Let clients in threads repeat a statement until the test ends; each has had its turn once by now."""
+        ended, served = Event(), Semaphore(0)
+        threads = [Thread(target=self._repeat, args=(pool, statement, ended, served)) for _number in range(count)]
         for thread in threads:
             thread.start()
             self.stack.callback(thread.join)
         self.stack.callback(ended.set)
+        for _number in range(count):
+            assert served.acquire(timeout=WAITING_S)
 
-    def _repeat(self, pool: str, statement: str, ended: Event) -> None:
+    def _repeat(self, pool: str, statement: str, ended: Event, served: Semaphore) -> None:
         address = {"host": self.bouncer.host, "port": self.bouncer.port, "user": APP_ROLE, "connect_timeout": 10}
         with psycopg.connect(dbname=pool, autocommit=True, application_name="shop", **address) as session:
+            session.execute(statement, prepare=False)
+            served.release()
             while not ended.is_set():
                 session.execute(statement, prepare=False)
 
@@ -205,7 +210,9 @@ class Clients:
 
 
 @pytest.fixture
-def clients(bouncer: PgBouncerServer) -> Iterator[Clients]:
-    """Clients of `bouncer`."""
+def clients(bouncer: PgBouncerServer, postgres: PostgresServer) -> Iterator[Clients]:
+    """Clients of `bouncer`, whose statements end with them: PostgreSQL would work on until it answers."""
     with ExitStack() as stack:
         yield Clients(bouncer, stack)
+    with postgres.connect() as session:
+        session.execute(END_STATEMENTS, [APP_ROLE])
