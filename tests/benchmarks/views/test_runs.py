@@ -229,6 +229,15 @@ def test_the_facts_of_an_unreachable_target_say_why(staff):
     assert '<option value="shop">' in page_of(answer)
 
 
+def test_the_facts_of_a_pool_lead_to_the_sweep_over_its_size(staff):
+    pool = a_pool(state=PoolState.APPLIED)
+    checked(pool.cluster)
+    link = f'href="{reverse("advice-ask", args=[pool.pk])}"'
+    assert link in page_of(staff.get(PREVIEW, typed(part="facts", pool=pool.pk)))
+    direct = typed(part="facts", route="direct", cluster=pool.cluster.pk, database="shop")
+    assert link not in page_of(staff.get(PREVIEW, direct))
+
+
 def test_the_form_lists_pools_with_the_same_queries_for_one_and_three(staff):
     a_pool()
     one = queries_of(staff, CREATE)
