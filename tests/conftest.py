@@ -24,7 +24,7 @@ from core.lib import gc_tuning
 from panel.quickstart import ports
 from panel.quickstart.servers import Server
 from pools.hosts import ssh_client
-from tests import seeds
+from tests import ended_servers, seeds
 from tests.drawing import DRAWS
 
 if TYPE_CHECKING:
@@ -168,13 +168,20 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown() -> Iterator[None]:
-    """Fail the test that leaves an attribute on the one object of a kind of pooler, or of an engine.
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """Fail the test that leaves a patch, and after the last one of a file remove the data of servers that ended."""
+    yield
+    _refuse_patches_that_stay()
+    if nextitem is None or nextitem.path != item.path:
+        ended_servers.remove_data(item.config)
+
+
+def _refuse_patches_that_stay() -> None:
+    """Fail where an attribute is left on the one object of a kind of pooler, or of an engine.
 
     `monkeypatch.setattr(KINDS[kind], name, ...)` does: what it takes back is a method bound to the object, which hides
     each later patch of the class. `monkeypatch.setitem(vars(KINDS[kind]), name, ...)` leaves nothing.
     """
-    yield
     for registry, name in (("pools.poolers", "KINDS"), ("benchmarks.engines", "ENGINES")):
         for kind, one in getattr(sys.modules.get(registry), name, {}).items():
             left = list(vars(one))
