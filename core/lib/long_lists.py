@@ -18,10 +18,19 @@ class LongList(Paginator):  # type: ignore[type-arg]  # Django's is generic in i
         """Return a page by its number, from 1. Raises `InvalidPage`."""
         if not isinstance(self.object_list, QuerySet) or self.object_list.query.is_sliced:
             return super().page(number)
+        rows = in_whole_order(self.object_list)
+        if number in (1, "1"):
+            return Page(self._first(rows), 1, self)
         valid = self.validate_number(number)
         start = (valid - 1) * self.per_page
-        rows = in_whole_order(self.object_list)
         return Page(_rows(rows, start, min(start + self.per_page, self.count), self.count), valid, self)
+
+    def _first(self, rows: "QuerySet[Any]") -> list[Model]:
+        """Read the first page and a row more: a list that ends there need not be gone through again to be counted."""
+        found = list(rows[: self.per_page + 1])
+        if len(found) <= self.per_page:
+            self.count = len(found)
+        return found[: self.per_page]
 
 
 def in_whole_order(rows: QuerySet[Any]) -> QuerySet[Any]:
@@ -33,8 +42,6 @@ def in_whole_order(rows: QuerySet[Any]) -> QuerySet[Any]:
 
 
 def _rows(rows: "QuerySet[Any]", start: int, end: int, count: int) -> Sequence[Model]:
-    if start == 0:
-        return list(rows[:end])
     wanted = _keys(rows.values_list("pk", flat=True), start, end, count)
     found = {row.pk: row for row in rows.filter(pk__in=wanted).order_by()}
     return [found[key] for key in wanted if key in found]

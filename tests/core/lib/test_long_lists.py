@@ -63,3 +63,12 @@ def test_a_list_in_memory_is_cut_as_usual():
 
 def test_an_empty_list_has_one_page():
     assert list(LongList(Pool.objects.all(), SIZE).get_page("x")) == []
+
+
+@pytest.mark.parametrize(("name", "more"), [("shop_3", []), ("shop_0", ["COUNT"])])
+def test_a_list_that_ends_on_its_first_page_is_not_gone_through_again_to_be_counted(pools, name, more):
+    found = Pool.objects.filter(name=name)
+    with CaptureQueriesContext(connection) as queries:
+        page = LongList(found.order_by("pk"), 2).get_page(None)
+        assert (len(page), page.paginator.count) == (2, 2 + len(more))
+    assert ["COUNT" for one in queries if "COUNT(" in one["sql"]] == more
