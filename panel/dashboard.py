@@ -208,7 +208,7 @@ def _settings_problem(pooler: Pooler) -> Problem:
 
 def _event_problem(event: Event) -> Problem:
     subject = _subject(event.subject_type, event.subject_name)
-    return Problem(event.severity, subject, event.message, event.get_absolute_url())
+    return Problem(event.severity, subject, event.message, event.log_url or event.get_absolute_url())
 
 
 urlpatterns: list[URLPattern] = [

@@ -50,6 +50,7 @@ PLACES = {
     "pooler-let-go": "reference/watched-poolers.md#take-over-a-pooler-that-runs-already",
     "pooler-monitoring": "reference/monitoring.md#charts",
     "pooler-waiting": "reference/monitoring.md#why-clients-wait",
+    "pooler-log": "reference/monitoring.md#the-log-of-a-pgbouncer",
     "pooler-apps": "reference/monitoring.md#applications",
     "pooler-paste": "reference/watched-poolers.md",
     "pooler-revision": "reference/states.md#revisions",

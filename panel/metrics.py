@@ -28,7 +28,8 @@ from benchmarks.generators import heartbeats
 from benchmarks.models import Run
 from core.accounts.access import Access
 from pools.models import Entry, Event, Pool, Pooler, Revision
-from pools.monitoring import health, prometheus, sampler
+from pools.monitoring import health, prometheus, refused_logins, sampler
+from pools.monitoring.redis_store import SharingDown
 from pools.poolers import kinds_that
 
 FRESH_S = 15.0  # a worker polls each console every ten seconds; of one whose answer is older, the next scrape has news
@@ -53,6 +54,7 @@ _authorization = StreamAuthorization.as_view()
 WAITING_TEXT = "1 for a pool or an entry whose clients wait; saturated: while all its servers are in use"
 WAITING_POOLER_TEXT = "1 for a pooler with clients that wait; saturated: in a pool whose servers are all in use"
 STALLED_TEXT = "Seconds for which a live worker has taken no message although some wait for it, 0 if it takes them"
+REFUSED_TEXT = "Logins that it or its servers refused within a minute, by its log; none where that is not read"
 Rows = TypeVar("Rows", bound=QuerySet[Any])
 
 
@@ -84,6 +86,7 @@ class PanelCollector(Collector):
         yield _counted("pooldeck_applies", "Revisions by state", "state", self._visible(Revision.objects.order_by()))
         yield _counted("pooldeck_pools", "Pools by state", "state", self._visible(Pool.objects.wanted().order_by()))
         yield from self._waiting()
+        yield self._refused_logins()
         yield _counted(
             "pooldeck_events_open", "Open events by kind", "kind", self._visible(Event.objects.ongoing().order_by())
         )
@@ -105,6 +108,17 @@ class PanelCollector(Collector):
         for pk, known in health.of_poolers(poolers).items():
             family.add_metric([names[pk], known.health.value], 1)
         yield family
+
+    def _refused_logins(self) -> Metric:
+        """Return a line for each pooler whose log is read, as it was counted last; none without Redis."""
+        family = GaugeMetricFamily("pooldeck_pooler_refused_logins", REFUSED_TEXT, labels=["pooler"])
+        poolers = list(self._visible(Pooler.objects.managed().only("name", "kind", "config_dir", "delivery")))
+        with suppress(SharingDown):
+            found = refused_logins.of(poolers)
+            for pooler in poolers:
+                if not found[pooler.pk].unknown:
+                    family.add_metric([pooler.name], found[pooler.pk].per_minute)
+        return family
 
 
 def _stalled_workers() -> Metric:

@@ -290,6 +290,11 @@ CELERY_BEAT_SCHEDULE = {
     "check-hosts": {"task": "pools.tasks.check_hosts", "schedule": 60.0, "options": {"expires": 60}},
     "prove-pools": {"task": "pools.tasks.prove_pools", "schedule": 10.0, "options": {"expires": 10}},
     "look-for-drift": {"task": "pools.tasks.check_drift", "schedule": 30.0, "options": {"expires": 30}},
+    "count-refused-logins": {
+        "task": "pools.tasks.count_refused_logins",
+        "schedule": 30.0,
+        "options": {"expires": 30},
+    },
     "apply-what-waits": {"task": "pools.tasks.apply_what_waits", "schedule": 5.0, "options": {"expires": 5}},
     "catch-up": {"task": "pools.tasks.catch_up", "schedule": 10.0, "options": {"expires": 10}},
     "resume-paused-pools": {"task": "pools.tasks.resume_paused_pools", "schedule": 5.0},

@@ -27,9 +27,9 @@ from pools.models import Pool, Pooler, PoolState
 logger = logging.getLogger(__name__)
 
 APPLY, OVERWRITE, CHECK = "pools.tasks.apply_pooler", "pools.tasks.overwrite_drift", "pools.tasks.check_pooler"
-RETRY = "pools.tasks.retry_refused"
+RETRY, COUNT_LOGINS = "pools.tasks.retry_refused", "pools.tasks.count_logins_of"
 RUN_COMMANDS = "pools.tasks.run_cluster_commands"
-OF_FOLDERS = frozenset({APPLY, OVERWRITE, CHECK, RETRY})
+OF_FOLDERS = frozenset({APPLY, OVERWRITE, CHECK, RETRY, COUNT_LOGINS})
 
 
 def ask(pooler_ids: Iterable[UUID], author: models.Model | None = None) -> None:

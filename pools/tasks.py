@@ -15,7 +15,15 @@ from pools.deployment import drift, proofs, retries, take_overs
 from pools.hosts import ssh_client
 from pools.inventory import hosts, poolers
 from pools.models import Pooler, PoolerState, TakeOver
-from pools.monitoring import approval_notices, notifications, pool_checks, pool_logins, recorder, redis_store
+from pools.monitoring import (
+    approval_notices,
+    notifications,
+    pool_checks,
+    pool_logins,
+    recorder,
+    redis_store,
+    refused_logins,
+)
 from pools.provisioning import cluster_commands
 
 # beat's periods: a message that no worker took by then expires, and beat sends it again
@@ -23,6 +31,7 @@ NEXT_APPLY_S = 5
 NEXT_CHECK_S = 30
 PROOFS_S = 300  # the longest round of them
 HOSTS_S = 300
+LOGS_S = 300  # the longest round of reading them
 OVERWRITE_TRIES = 300  # one per second: the longest apply ends within that time
 
 
@@ -122,6 +131,24 @@ def check_pooler(pooler_id: str) -> None:
     """Check one pooler for drift."""
     if pooler := Pooler.objects.filter(pk=UUID(pooler_id)).first():
         drift.check(pooler)
+
+
+@shared_task
+def count_refused_logins() -> None:
+    """Read what the log of every pooler gained, each by its folder owner."""
+    with redis_store.exclusive("logs", LOGS_S) as is_mine:
+        for pooler in refused_logins.readable() if is_mine else ():
+            if task_queue.is_ours(pooler):
+                refused_logins.count(pooler)
+            else:
+                count_logins_of.apply_async((str(pooler.pk),), expires=refused_logins.EVERY_S)
+
+
+@shared_task
+def count_logins_of(pooler_id: str) -> None:
+    """Read what the log of one pooler gained."""
+    if pooler := Pooler.objects.filter(pk=UUID(pooler_id)).first():
+        refused_logins.count(pooler)
 
 
 @shared_task

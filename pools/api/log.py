@@ -1,5 +1,7 @@
 """The REST API of a pooler's log."""
 
+from datetime import UTC, datetime
+
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -11,9 +13,12 @@ from rest_framework.viewsets import GenericViewSet
 from pools.diagnosis import log_reasons
 from pools.diagnosis.log_reasons import Filters, Reason
 from pools.models import Pooler
+from pools.monitoring import refused_logins
+from pools.monitoring.refused_logins import Refusals
 from pools.poolers.pooler_log import About, LogLine
 
 NAMES = {"level": "level", "q": "words", "database": "database", "user": "user", "reason": "reason"}
+REFUSED = "refused"  # whether only refused logins are listed
 LINES_AT_MOST = 1000
 
 
@@ -79,17 +84,57 @@ class PoolerLogSerializer(serializers.Serializer[dict[str, object]]):
     example: dict[str, object] = {"paths": ["/var/log/postgresql/pgbouncer.log"]}
 
 
+class CountedNameSerializer(serializers.Serializer[dict[str, object]]):
+    """A reason, user, database or address, and how many refused logins of a minute have it."""
+
+    name = serializers.CharField()
+    count = serializers.IntegerField()
+
+    example: dict[str, object] = {"name": "password_failed", "count": 36}
+
+
+class RefusedLoginsSerializer(serializers.Serializer[dict[str, object]]):
+    """The logins that a pooler refused within a minute, and those that its servers refused to it, by its log."""
+
+    per_minute = serializers.FloatField(allow_null=True, help_text=_("Null where they can't be counted"))
+    unknown = serializers.CharField(help_text=_("Why they can't be counted; empty where they are"))
+    at = serializers.DateTimeField(allow_null=True, help_text=_("When the log was read last"))
+    is_partial = serializers.BooleanField(help_text=_("True if the log grew faster than it was read"))
+    reasons = CountedNameSerializer(many=True, help_text=_("As the log's filter `reason` takes them"))
+    users = CountedNameSerializer(many=True)
+    databases = CountedNameSerializer(many=True)
+    addresses = CountedNameSerializer(many=True, help_text=_("Of clients, without their port"))
+
+    example: dict[str, object] = {"per_minute": 36.0, "unknown": "", "at": "2026-03-05T16:12:30Z", "is_partial": False}
+
+
+def _as_json(found: Refusals) -> dict[str, object]:
+    """Return a count as `RefusedLoginsSerializer` describes it."""
+    parts = {"reasons": found.reasons, "users": found.users, "databases": found.databases, "addresses": found.addresses}
+    named = {part: [{"name": name, "count": times} for name, times in counts] for part, counts in parts.items()}
+    return {
+        "per_minute": None if found.unknown else found.per_minute,
+        "unknown": found.unknown,
+        "at": datetime.fromtimestamp(found.at, UTC) if found.at else None,
+        "is_partial": found.is_partial,
+        **named,
+    }
+
+
 class PoolerLogAction(GenericViewSet[Pooler]):
     """Action of a pooler."""
 
     @extend_schema(
-        responses=PoolerLogSerializer, filters=False, parameters=[OpenApiParameter(name, str) for name in NAMES]
+        responses=PoolerLogSerializer,
+        filters=False,
+        parameters=[*(OpenApiParameter(name, str) for name in NAMES), OpenApiParameter(REFUSED, bool)],
     )
     @action(detail=True, pagination_class=None)
     def log(self, request: Request, pk: str) -> Response:
         """Read the end of its log, at most 1,000 lines, the newest first; 502 where it can't be read from here."""
         log = log_reasons.read(self.get_object())
-        filters = Filters(**{field: request.query_params.get(name, "") for name, field in NAMES.items()})
+        asked = {field: request.query_params.get(name, "") for name, field in NAMES.items()}
+        filters = Filters(**asked, refused=request.query_params.get(REFUSED, "").lower() in ("1", "true"))
         found = [line for line in reversed(log.lines) if filters.let_through(line)]
         shown: dict[str, object] = {
             "paths": log.paths,
@@ -97,3 +142,9 @@ class PoolerLogAction(GenericViewSet[Pooler]):
             "lines": found[:LINES_AT_MOST],
         }
         return Response(PoolerLogSerializer(shown).data)
+
+    @extend_schema(responses=RefusedLoginsSerializer, filters=False)
+    @action(detail=True, url_path="refused-logins")
+    def refused_logins(self, request: Request, pk: str) -> Response:
+        """Return the logins refused within the last minute, as they were counted in its log, twice a minute."""
+        return Response(RefusedLoginsSerializer(_as_json(refused_logins.of_one(self.get_object()))).data)

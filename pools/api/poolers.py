@@ -78,6 +78,7 @@ class PoolerViewSet(
         "waiting": "pooler.view",
         "apps": "pooler.view",
         "log": "pooler.view",
+        "refused_logins": "pooler.view",
         "show": "pooler.view",
         "apply": "pooler.apply",
         "rollback": "pooler.apply",

@@ -15,13 +15,17 @@ SAME_MOMENT_CHARACTERS = 19  # of the time of a line: to the second
 
 @dataclass(frozen=True)
 class Filters:
-    """What the lines have to have; empty for all. Words are looked for in any case."""
+    """What the lines have to have; empty for all. Words are looked for in any case.
+
+    `refused`: only what tells of a refused login.
+    """
 
     level: str = ""
     words: str = ""
     database: str = ""
     user: str = ""
     reason: str = ""
+    refused: bool = False
 
     def let_through(self, line: LogLine) -> bool:
         """Tell whether a line has all of it."""
@@ -31,6 +35,7 @@ class Filters:
             and self.database in ("", line.database)
             and self.user in ("", line.user)
             and self.reason in ("", line.known.reason if line.known else "")
+            and not (self.refused and not (line.known and line.known.refuses_login))
         )
 
 
@@ -64,7 +69,7 @@ def of_lines(lines: Sequence[LogLine]) -> list[Reason]:
     """Return the known messages, the most frequent first; routine ones come last."""
     counts: Counter[tuple[str, str]] = Counter()
     last: dict[tuple[str, str], LogLine] = {}
-    for line in _once(lines):
+    for line in once(lines):
         if line.known:
             key = (line.known.reason, line.detail)
             counts[key] += 1
@@ -83,7 +88,7 @@ def by_sqlstate(lines: Iterable[LogLine]) -> list[SqlState]:
     return [SqlState(code, count) for code, count in counts.most_common()]
 
 
-def _once(lines: Sequence[LogLine]) -> Iterator[LogLine]:
+def once(lines: Sequence[LogLine]) -> Iterator[LogLine]:
     """Yield the lines, one for what PgBouncer tells twice: as an error to the client, and as why it closes."""
     reported: set[tuple[int, str, str, str, str]] = set()
     for line in lines:

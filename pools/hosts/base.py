@@ -80,6 +80,29 @@ class FileFacts:
         return self.mode.startswith("-")
 
 
+class LogPosition(NamedTuple):
+    """Where a log was read to: the file, which a rotation renames, by its inode, and the bytes before."""
+
+    inode: int
+    offset: int
+
+
+class LogPart(NamedTuple):
+    """Bytes of a log, the position of the first one, and how many before them were too many to be read.
+
+    `is_rotated`: they are of the file that a rotation put aside.
+    """
+
+    position: LogPosition
+    content: bytes
+    skipped: int
+    is_rotated: bool
+
+    def read_to(self, count: int) -> LogPosition:
+        """Return the position after so many of its bytes."""
+        return self.position._replace(offset=self.position.offset + count)
+
+
 class HostConnection(ABC):
     """A way to one host. Nothing here takes a password in `argv` or `environment`: those go to `stdin`, or to a file.
 
@@ -187,6 +210,22 @@ class HostConnection(ABC):
         if found.exit_code:
             raise HostRefused(_("%(path)s can't be read: %(reason)s") % {"path": path, "reason": found.words})
         return found.stdout[-most_bytes:]
+
+    def read_after(self, path: str, position: LogPosition | None, most_bytes: int) -> LogPart | None:
+        """Read what a log has gained since a position, the newest `most_bytes` of it; None where there is no log.
+
+        Without a position nothing is read: the part tells where the log ends. Of a file that a rotation put aside, the
+        rest is read first, and the new file from its begin by the next call. Raises `HostRefused`.
+        """
+        inode, offset = position or (0, 0)
+        found = self.script("read_after.sh", path, str(most_bytes), str(inode), str(offset))
+        if found.exit_code == ABSENT:
+            return None
+        if found.exit_code:
+            raise HostRefused(_("%(path)s can't be read: %(reason)s") % {"path": path, "reason": found.words})
+        head, _newline, content = found.stdout.partition(b"\n")
+        now, start, skipped, name = head.decode().split()
+        return LogPart(LogPosition(int(now), int(start)), content, int(skipped), name == "rotated")
 
     def follow(self, path: str) -> AbstractContextManager[Iterator[bytes]]:
         """Give the lines that are added to a file from now on, also after it was rotated."""

@@ -38,6 +38,7 @@ class EventKind(models.TextChoices):
     UNSENT = "unsent", _("audit entries not sent")
     CLIENT_LIMIT = "client_limit", _("client limit nearly reached")
     CORE = "core", _("pooler's core nearly full")
+    LOGINS = "logins", _("logins refused")
     CERTIFICATE = "certificate", _("certificate about to expire")
     VULNERABLE = "vulnerable", _("known vulnerabilities")
 
@@ -148,6 +149,13 @@ class Event(ChoiceLabels):
         if not is_about_clients or self.subject_type not in (SubjectType.POOL, SubjectType.ENTRY, SubjectType.POOLER):
             return ""
         return reverse(f"{self.subject_type}-waiting", args=[self.subject_id])
+
+    @property
+    def log_url(self) -> str:
+        """Return the address of the lines of the pooler's log that it tells of; empty for an event of other kinds."""
+        if self.kind != EventKind.LOGINS:
+            return ""
+        return f"{reverse('pooler-log', args=[self.subject_id])}?refused=1"
 
     @property
     def cause(self) -> uuid.UUID:

@@ -12,7 +12,8 @@ from pools.models import Cluster, Entry, Event, EventKind, Moment, Notice, Pool,
 from pools.monitoring import channels, hysteresis, metric_values, thresholds
 from pools.monitoring.core_watch import ProcessUse
 from pools.monitoring.hysteresis import Move
-from pools.monitoring.metric_values import NOTHING_KNOWN, Value
+from pools.monitoring.metric_values import NO_LOG_READ, NOTHING_KNOWN, Value
+from pools.monitoring.refused_logins import Refusals
 from pools.monitoring.sampler import ConsoleSnapshot
 from pools.monitoring.thresholds import Bound
 
@@ -20,9 +21,13 @@ logger = logging.getLogger(__name__)
 NOUNS = {SubjectType.CLUSTER: Cluster, SubjectType.POOLER: Pooler, SubjectType.POOL: Pool, SubjectType.ENTRY: Entry}
 
 
-def judge(snapshots: Mapping[UUID, ConsoleSnapshot], cores: Mapping[UUID, ProcessUse] = NOTHING_KNOWN) -> None:
+def judge(
+    snapshots: Mapping[UUID, ConsoleSnapshot],
+    cores: Mapping[UUID, ProcessUse] = NOTHING_KNOWN,
+    logins: Mapping[UUID, Refusals] = NO_LOG_READ,
+) -> None:
     """Compare every value with its thresholds; close events of subjects that are gone or no longer watched."""
-    judge_values(metric_values.all_values(snapshots, cores), thresholds.bounds())
+    judge_values(metric_values.all_values(snapshots, cores, logins), thresholds.bounds())
 
 
 def judge_values(values: Iterable[Value], bounds: Mapping[EventKind, Bound]) -> None:

@@ -25,14 +25,16 @@ from pools.models import (
     SubjectType,
 )
 from pools.models.poolers import taking_clients
-from pools.monitoring import certificates
+from pools.monitoring import certificates, refused_logins
 from pools.monitoring.certificates import End
 from pools.monitoring.core_watch import ProcessUse
+from pools.monitoring.refused_logins import Refusals
 from pools.monitoring.sampler import ConsoleSnapshot
 from pools.poolers import KINDS
 from pools.poolers.advisory import Advisory
 
 NOTHING_KNOWN: Mapping[UUID, ProcessUse] = MappingProxyType({})
+NO_LOG_READ: Mapping[UUID, Refusals] = MappingProxyType({})
 TRAIL_ID = uuid5(NAMESPACE_URL, "pooldeck:audit-trail")  # the one subject of its kind
 
 
@@ -55,7 +57,9 @@ class Value:
 
 
 def all_values(
-    snapshots: Mapping[UUID, ConsoleSnapshot], cores: Mapping[UUID, ProcessUse] = NOTHING_KNOWN
+    snapshots: Mapping[UUID, ConsoleSnapshot],
+    cores: Mapping[UUID, ProcessUse] = NOTHING_KNOWN,
+    logins: Mapping[UUID, Refusals] = NO_LOG_READ,
 ) -> Iterator[Value]:
     """Yield every value that is known now, in a handful of queries; a pool of a silent console has none."""
     are_refused = Q(pools__state__in=REFUSED, pools__made_for="")
@@ -68,6 +72,7 @@ def all_values(
         yield from _of_owner(pooler, kept.get(pooler.pk))
         yield from _of_clients(pooler, snapshots.get(pooler.pk))
         yield from _of_core(pooler, cores.get(pooler.pk))
+        yield from _of_logins(pooler, logins.get(pooler.pk))
         yield from _of_release(pooler)
         yield _of_certificate((SubjectType.POOLER, pooler.pk, pooler.name), ends.get(pooler.pk), pooler.pk)
     clusters = list(Cluster.objects.select_related("status").prefetch_related("nodes"))
@@ -88,7 +93,17 @@ def all_values(
 
 
 REFUSED = (PoolState.FAILED, PoolState.ROLLED_BACK)
-OF_POOLERS = ("name", "kind", "config_dir", "server_version", "settings_state", "processes", "needs_restart", "drift")
+OF_POOLERS = (
+    "name",
+    "kind",
+    "config_dir",
+    "delivery",
+    "server_version",
+    "settings_state",
+    "processes",
+    "needs_restart",
+    "drift",
+)
 OF_POOLS = ("name", "size", "state", "state_reason", "target", "cluster", "pooler")
 OF_ENTRIES = ("name", "size", "pooler")
 
@@ -133,6 +148,19 @@ def _of_core(pooler: Pooler, busiest: ProcessUse | None) -> Iterator[Value]:
     text = _("process %(pid)d used %(running)s %% of the one core that it can use, and waited %(waiting)s %% for it")
     words = {"pid": busiest.pid, "running": f"{100 * use.running:.0f}", "waiting": f"{100 * use.waiting:.0f}"}
     yield Value(EventKind.CORE, *subject, min(100.0, 100 * use.wanted), text % words, pooler.pk)
+
+
+def _of_logins(pooler: Pooler, refusals: Refusals | None) -> Iterator[Value]:
+    """Yield the logins refused within a minute; nothing while its log can't be read: they go on, or are over.
+
+    Of a pooler whose log will never be read an event that is open closes.
+    """
+    subject = (SubjectType.POOLER, pooler.pk, pooler.name)
+    if refused_logins.obstacle(pooler):
+        yield Value(EventKind.LOGINS, *subject, 0, "", pooler.pk)
+    elif refusals and not refusals.unknown:
+        message = refusals.message if refusals.reasons else ""
+        yield Value(EventKind.LOGINS, *subject, refusals.per_minute, message, pooler.pk)
 
 
 def _of_release(pooler: Pooler) -> Iterator[Value]:

@@ -122,5 +122,5 @@ def as_json(event: Event, moment: Moment) -> EventMessage:
         "message": private_text.for_admins(event.message),  # the operator named who is told
         "opened_at": event.opened_at.isoformat() if event.opened_at else None,
         "closed_at": closed_at.isoformat() if closed_at else None,
-        "url": f"{settings.PUBLIC_URL}{event.get_absolute_url()}",
+        "url": f"{settings.PUBLIC_URL}{event.log_url or event.get_absolute_url()}",
     }

@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from pools.models import Entry, EntryMinute, Event, Pool, Pooler, PoolerMinute, PoolMinute, Restart
-from pools.monitoring import alerting, core_watch, pool_logins, redis_store, restarts, rollup, sampler
+from pools.monitoring import alerting, core_watch, pool_logins, redis_store, refused_logins, restarts, rollup, sampler
 from pools.monitoring.redis_store import SharingDown
 from pools.monitoring.rollup import Snapshot
 from pools.monitoring.sampler import ConsoleSnapshot
@@ -36,6 +36,7 @@ def record() -> None:
             return
         poolers = list(Pooler.objects.all())
         snapshots, cores = sampler.snapshots_of(poolers, WITHIN_S), core_watch.uses_of(poolers)
+        logins = refused_logins.of(poolers)
         restarts.record(poolers, snapshots, _last)
         _keep_answers(snapshots)
         store_minute(int(now // 60) - 1)
@@ -43,7 +44,7 @@ def record() -> None:
     except SharingDown as error:
         logger.warning("nothing is recorded: Redis can't be reached: %s", error)
     else:
-        alerting.judge(snapshots, cores)
+        alerting.judge(snapshots, cores, logins)
         pool_logins.make_due(snapshots)
 
 

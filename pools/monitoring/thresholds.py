@@ -61,6 +61,13 @@ WATCHES = {
             "%",
         ),
         Watch(
+            EventKind.LOGINS,
+            Severity.WARNING,
+            Rule(5, 1, 120),
+            _("logins that a pooler or its servers refused within a minute, by its log"),
+            _("logins"),
+        ),
+        Watch(
             EventKind.NOT_APPLIED,
             Severity.WARNING,
             Rule(1, 1, 60),

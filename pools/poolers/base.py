@@ -22,7 +22,7 @@ from pools.poolers.console_sample import ConsoleSample, FoundEntry, LiveTable
 from pools.poolers.features import Features
 from pools.poolers.nodes import NodeAdmin
 from pools.poolers.pool_queue import PoolClient, PoolQueue
-from pools.poolers.pooler_log import LogEnd
+from pools.poolers.pooler_log import LogEnd, LoginLog
 from pools.poolers.process_plan import ProcessPlan
 from pools.poolers.server_connections import HeldServers
 from pools.poolers.session import Session
@@ -75,6 +75,7 @@ class Driver(ABC):
     counts_from_its_start = False  # the counters of a pool that stays are less only after a restart, or a KILL
     clients_setting = ""  # its manual's name of the most clients that it lets in; empty where `most_clients` tells none
     read_log: Callable[[Pooler, str], LogEnd] | None = None  # from its host, by the path of its main file
+    login_log: LoginLog | None = None  # None where refused logins can't be read from its log
     one_core_program = ""  # the name of its program, where each of its processes uses one core at most
     process_plan: Callable[[Pooler, int], ProcessPlan] | None = None  # None where it can't share its port
 

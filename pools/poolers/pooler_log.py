@@ -1,15 +1,21 @@
 """The log of a pooler: its lines, and what its messages mean."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from django.utils.functional import Promise
 
 from pools.errors import PoolsError
+from pools.hosts.base import LogPosition
+from pools.models import Pooler
 
 LEVELS = ("NOISE", "DEBUG", "LOG", "INFO", "WARNING", "ERROR", "FATAL")
+
+
+BY_SERVERS = frozenset({"server_login_failed", "server_login_retry", "wrong_password_type"})
 
 
 class LogUnreadable(PoolsError):
@@ -43,6 +49,11 @@ class KnownMessage:
     setting: str = ""
     adds: bool = False
 
+    @property
+    def refuses_login(self) -> bool:
+        """True if it tells that a client, or the pooler as the server's client, was not let in."""
+        return self.about == About.LOGIN or self.reason in BY_SERVERS
+
 
 @dataclass(frozen=True)
 class LogLine:
@@ -67,3 +78,27 @@ class LogEnd:
 
     lines: Sequence[LogLine]
     paths: Sequence[str]
+
+
+@dataclass(frozen=True)
+class LogNews:
+    """The lines that the logs of a pooler's processes have gained, and where each log, by its path, was read to.
+
+    `skipped`: bytes before the lines that were too many to be read.
+    """
+
+    lines: Sequence[LogLine]
+    positions: Mapping[str, LogPosition]
+    skipped: int = 0
+
+
+class LoginLog(NamedTuple):
+    """How refused logins are read from the logs of a kind of pooler.
+
+    `paths` names its logs, by its main file, and raises `LogUnreadable` where refusals don't stand in them. `news`
+    reads what these have gained since the positions by path, nothing of one without a position. Both raise
+    `LogUnreadable` and `HostUnreachable`.
+    """
+
+    paths: Callable[[Pooler, str], list[str]]
+    news: Callable[[Pooler, Sequence[str], Mapping[str, LogPosition]], LogNews]

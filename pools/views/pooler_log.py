@@ -12,6 +12,7 @@ from pools.diagnosis import log_reasons
 from pools.diagnosis.log_reasons import Filters
 from pools.errors import HostUnreachable
 from pools.models import Pooler
+from pools.monitoring import refused_logins
 from pools.poolers.pooler_log import LEVELS, LogUnreadable
 
 LINES_SHOWN = 200
@@ -21,9 +22,13 @@ LINES_SHOWN = 200
 @require_safe
 @needs("pooler.view")
 def pooler_log(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Show the end of the log: `level`, `q`, `database`, `user` and `reason` filter it, `live=0` stops the polls."""
+    """Show the end of the log: `level`, `q`, `database`, `user`, `reason` and `refused` filter it.
+
+    `live=0` stops the polls.
+    """
     pooler = find(request, Pooler.objects.all(), pk=pk)
     context: dict[str, object] = {"pooler": pooler, "chosen": request.GET, "is_live": request.GET.get("live") != "0"}
+    context["refusals"] = refused_logins.of_one(pooler)
     try:
         log = log_reasons.read(pooler)
     except (LogUnreadable, HostUnreachable) as error:
@@ -48,4 +53,5 @@ def pooler_log(request: HttpRequest, pk: UUID) -> HttpResponse:
 def filters_of(request: HttpRequest) -> Filters:
     """Return the filters of a query."""
     asked = {name: request.GET.get(name, "").strip() for name in ("level", "database", "user", "reason")}
-    return Filters(**asked, words=request.GET.get("q", "").strip())
+    is_refused = request.GET.get("refused") == "1"
+    return Filters(**asked, words=request.GET.get("q", "").strip(), refused=is_refused)

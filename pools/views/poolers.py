@@ -30,7 +30,7 @@ from pools.forms.records import PoolerForm
 from pools.inventory import pool_access, poolers
 from pools.inventory.fetches import issue_token
 from pools.models import Entry, Pool, Pooler, PoolerState, PoolState, TakeOver
-from pools.monitoring import health
+from pools.monitoring import health, refused_logins
 from pools.poolers import KINDS, kinds_that
 from pools.views import cards, entries, fetches
 from pools.views.form_submit import attempt
@@ -134,6 +134,7 @@ def _detail(
         "revisions": pooler.revisions.select_related("author")[:REVISIONS_SHOWN],
         "has_process_plan": KINDS[pooler.kind].process_plan is not None,
         "advisories": KINDS[pooler.kind].advisories(pooler.server_version),
+        "refusals": refused_logins.of_one(pooler),
         **(fetches.card_of(request, pooler) if fetch_card is None else fetch_card),
         **entries.card_of(pooler),
         **console_rows(pooler),

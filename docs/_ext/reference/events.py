@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from panel.metrics import STALLED_TEXT, WAITING_POOLER_TEXT, WAITING_TEXT
+from panel.metrics import REFUSED_TEXT, STALLED_TEXT, WAITING_POOLER_TEXT, WAITING_TEXT
 from pools.monitoring import prometheus
 from pools.monitoring.thresholds import WATCHES, Watch
 from reference.places import ROOT
@@ -37,6 +37,7 @@ def metrics() -> str:
         *_columns("pgbouncer_databases", prometheus.DATABASES, prometheus.DATABASE_LABELS),
         ("`pooldeck_pool_health`", "`pooler` `pool` `health`", plain(WAITING_TEXT)),
         ("`pooldeck_pooler_health`", "`pooler` `health`", plain(WAITING_POOLER_TEXT)),
+        ("`pooldeck_pooler_refused_logins`", "`pooler`", plain(REFUSED_TEXT)),
         ("`pooldeck_worker_stalled_seconds`", "`worker`", plain(STALLED_TEXT)),
         *_own(),
     ]

@@ -97,6 +97,7 @@ class PgBouncer(Driver):
     features = FEATURES
     clients_setting, managed_section = "max_client_conn", "pgbouncer"
     read_log = staticmethod(log_reading.read)
+    login_log = log_reading.LOGINS
 
     @property
     def restart_hint(self) -> str:

@@ -1,6 +1,7 @@
 """Reads the ends of the logs of a PgBouncer's processes, from the host that its files lie on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import PurePosixPath
 
 from django.utils.translation import gettext as _
@@ -8,12 +9,14 @@ from django.utils.translation import gettext as _
 from pools import task_queue
 from pools.config_files import deliveries
 from pools.errors import PoolerUnreachable
-from pools.hosts.base import HostConnection, HostRefused
+from pools.hosts.base import HostConnection, HostRefused, LogPart, LogPosition
 from pools.models import Pooler
 from pools.poolers.pgbouncer import console, kept_consoles, log_lines, process_files
-from pools.poolers.pooler_log import LogEnd, LogUnreadable
+from pools.poolers.pooler_log import LogEnd, LoginLog, LogNews, LogUnreadable
 
 LAST_BYTES = 256 * 1024  # of each process
+NEWS_BYTES = 2 * 1024 * 1024  # of each file: some 15,000 lines, which are read twice a minute
+TELLS_REFUSALS = ("log_pooler_errors", "log_disconnections")  # each is 1 unless it is set
 
 
 def read(pooler: Pooler, main_file: str) -> LogEnd:
@@ -21,14 +24,74 @@ def read(pooler: Pooler, main_file: str) -> LogEnd:
 
     Raises `LogUnreadable`, `HostUnreachable`.
     """
+    with _host_of(pooler) as host:
+        paths = list(dict.fromkeys(path for path, _settings in _logs(pooler, main_file)))
+        texts = [_text(host, path) for path in paths]
+    lines = [line for text in texts for line in log_lines.parse(text)]
+    return LogEnd(sorted(lines, key=lambda line: line.at), paths)
+
+
+def _paths_with_refusals(pooler: Pooler, main_file: str) -> list[str]:
+    """Return the log of each process; see `LoginLog`."""
+    with _host_of(pooler):
+        logs = dict(_logs(pooler, main_file))
+    for path, settings in logs.items():
+        if all(settings.get(name, "1") == "0" for name in TELLS_REFUSALS):
+            text = _(
+                "log_pooler_errors and log_disconnections are 0, so that %(path)s does not tell of refused logins: set "
+                "log_pooler_errors to 1"
+            )
+            raise LogUnreadable(text % {"path": path})
+    return list(logs)
+
+
+def _news(pooler: Pooler, paths: Sequence[str], positions: Mapping[str, LogPosition]) -> LogNews:
+    """Read what is new in each log; see `LoginLog`."""
+    with _host_of(pooler) as host:
+        parts = {path: list(_parts_after(host, path, positions.get(path))) for path in paths}
+    texts = [(path, part, _whole_lines(part)) for path, found in parts.items() for part in found]
+    return LogNews(
+        [line for _path, _part, text in texts for line in log_lines.parse(text.decode(errors="replace"))],
+        {path: part.read_to(len(text)) for path, part, text in texts},
+        sum(part.skipped for found in parts.values() for part in found),
+    )
+
+
+LOGINS = LoginLog(_paths_with_refusals, _news)
+
+
+def _parts_after(host: HostConnection, path: str, position: LogPosition | None) -> Iterator[LogPart]:
+    """Yield the rest of a file that a rotation put aside, and what the log of this name has gained."""
+    part = _part_after(host, path, position)
+    yield part
+    if part.is_rotated:
+        yield _part_after(host, path, part.read_to(len(part.content)))
+
+
+def _part_after(host: HostConnection, path: str, position: LogPosition | None) -> LogPart:
+    try:
+        part = host.read_after(path, position, NEWS_BYTES)
+    except HostRefused as error:
+        raise LogUnreadable(str(error)) from error
+    if part is None:
+        raise _absent(path)
+    return part
+
+
+def _whole_lines(part: LogPart) -> bytes:
+    """Return its bytes up to the last line break; all where one line is longer than what is read."""
+    end = part.content.rfind(b"\n") + 1
+    return part.content[:end] if end or len(part.content) < NEWS_BYTES else part.content
+
+
+@contextmanager
+def _host_of(pooler: Pooler) -> Iterator[HostConnection]:
+    """Give a connection to the host of its logs. Raises `LogUnreadable`, `HostUnreachable`."""
     _refuse_elsewhere(pooler)
     with deliveries.of(pooler).connected(pooler) as host:
         if host is None:
             raise LogUnreadable(_("the panel has no way to the host of pooler %(pooler)s") % {"pooler": pooler})
-        paths = list(dict.fromkeys(_paths(pooler, main_file)))
-        texts = [_text(host, path) for path in paths]
-    lines = [line for text in texts for line in log_lines.parse(text)]
-    return LogEnd(sorted(lines, key=lambda line: line.at), paths)
+        yield host
 
 
 def _refuse_elsewhere(pooler: Pooler) -> None:
@@ -43,8 +106,11 @@ def _refuse_elsewhere(pooler: Pooler) -> None:
         raise LogUnreadable(text % {"pooler": pooler, "generator": pooler.generator})
 
 
-def _paths(pooler: Pooler, main_file: str) -> Iterator[str]:
-    """Yield the log of each main file; of one that can't be read, what the console says. Raises `LogUnreadable`."""
+def _logs(pooler: Pooler, main_file: str) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield the log of each main file with its settings; of one that can't be read, the log that the console shows.
+
+    Raises `LogUnreadable`.
+    """
     of_processes = [row["main_file"] for row in pooler.processes if row["main_file"]]
     for path_of_main in of_processes or [main_file]:
         settings = process_files.settings_of(pooler, PurePosixPath(path_of_main))
@@ -61,7 +127,7 @@ def _paths(pooler: Pooler, main_file: str) -> Iterator[str]:
         if not path.startswith("/"):
             text = _("%(path)s is relative, so it depends on where PgBouncer was started: set logfile to a whole path")
             raise LogUnreadable(text % {"path": path})
-        yield path
+        yield path, settings
 
 
 def _shown(pooler: Pooler) -> str:
@@ -80,6 +146,10 @@ def _text(host: HostConnection, path: str) -> str:
     except HostRefused as error:
         raise LogUnreadable(str(error)) from error
     if found is None:
-        text = _("%(path)s is not there, or the panel's account on that host may not enter its folder")
-        raise LogUnreadable(text % {"path": path})
+        raise _absent(path)
     return found.decode(errors="replace")
+
+
+def _absent(path: str) -> LogUnreadable:
+    text = _("%(path)s is not there, or the panel's account on that host may not enter its folder")
+    return LogUnreadable(text % {"path": path})

@@ -15,7 +15,7 @@ from panel.quickstart import account
 from panel.quickstart.servers import PgBouncerServer
 from pools.errors import ApplyFailed, HostUnreachable
 from pools.hosts import keys, ssh
-from pools.hosts.base import HostConnection, HostRefused, UnsafeFolder
+from pools.hosts.base import HostConnection, HostRefused, LogPosition, UnsafeFolder
 from pools.hosts.free_space import DiskFull
 from pools.inventory import hosts
 from pools.models import Host
@@ -167,6 +167,33 @@ def test_the_end_of_a_log_is_read_over_a_rotation(connection: HostConnection, fo
     assert connection.tail(str(log), 6) == b"6789ab"
     with pytest.raises(HostRefused, match="it is not a regular file"):
         connection.tail(str(folder), 6)
+
+
+def test_a_log_is_read_on_from_a_position_over_rotations(connection: HostConnection, folder: Path) -> None:
+    log = folder / "pgbouncer.log"
+    assert connection.read_after(str(log), None, 100) is None
+    write(log, b"before\n")
+    end = connection.read_after(str(log), None, 100)
+    assert end == (LogPosition(log.stat().st_ino, 7), b"", 0, False)
+    assert connection.read_after(str(log), end.position, 100) == end
+    with log.open("ab") as opened:
+        opened.write(b"one\n" * 40_000)
+    part = connection.read_after(str(log), end.position, 200_000)
+    assert (part.content, part.skipped, part.position) == (b"one\n" * 40_000, 0, end.position)
+    part = connection.read_after(str(log), end.position._replace(offset=140_003), 10)
+    assert (part.content, part.skipped) == (b"e\none\none\n"[-10:], 160_007 - 140_003 - 10)
+
+    log.rename(folder / "pgbouncer.log.1")
+    write(log, b"new\n")
+    rest = connection.read_after(str(log), end.position._replace(offset=160_003), 100)
+    assert (rest.content, rest.is_rotated, rest.position.inode) == (b"one\n", True, end.position.inode)
+    new = connection.read_after(str(log), rest.read_to(4), 100)
+    assert new == (LogPosition(log.stat().st_ino, 0), b"new\n", 0, False)
+
+    log.write_bytes(b"cut\n"[:3])  # in place, as copytruncate does
+    assert connection.read_after(str(log), new.read_to(4), 100).content == b"cut"
+    with pytest.raises(HostRefused, match="it is not a regular file"):
+        connection.read_after(str(folder), None, 6)
 
 
 def test_a_log_is_followed_and_nothing_stays_behind(connection: HostConnection, folder: Path) -> None:
