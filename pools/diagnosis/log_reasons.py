@@ -89,12 +89,19 @@ def by_sqlstate(lines: Iterable[LogLine]) -> list[SqlState]:
 
 
 def once(lines: Sequence[LogLine]) -> Iterator[LogLine]:
-    """Yield the lines, one for what PgBouncer tells twice: as an error to the client, and as why it closes."""
+    """Yield the lines, one for what PgBouncer tells twice: as an error, and as why it closes the connection.
+
+    A login that the server refused is told without its connection first.
+    """
     reported: set[tuple[int, str, str, str, str]] = set()
     for line in lines:
         reason = line.known.reason if line.known else ""
         key = (line.pid, line.socket, line.address, reason, line.at[:SAME_MOMENT_CHARACTERS])
-        if line.socket and reason and key in reported:
+        if line.socket and reason and (key in reported or _is_refused_server(line, reason)):
             continue
         reported.add(key)
         yield line
+
+
+def _is_refused_server(line: LogLine, reason: str) -> bool:
+    return line.socket.startswith("S") and reason == "server_login_failed"

@@ -52,7 +52,7 @@ class Reading(TypedDict):
     skipped: int
 
 
-class Kept(TypedDict):
+class ReadLog(TypedDict):
     """What Redis keeps of a pooler: the last readings, where they came to, and why there is no newer one."""
 
     place: str
@@ -132,7 +132,7 @@ def count(pooler: Pooler) -> None:
     with suppress(SharingDown):
         if login_log is None or not redis_store.claim(f"logins-read:{pooler.pk}", EVERY_S / 2):
             return
-        kept = _kept_of(pooler)
+        kept = _read_log_of(pooler)
         try:
             _read_on(pooler, login_log, kept, now)
         except (LogUnreadable, HostUnreachable) as error:
@@ -158,7 +158,7 @@ def of_one(pooler: Pooler) -> Refusals:
         return Refusals(unknown=_("Redis can't be reached, so refused logins are not counted"))
 
 
-def _read_on(pooler: Pooler, login_log: LoginLog, kept: Kept, now: float) -> None:
+def _read_on(pooler: Pooler, login_log: LoginLog, kept: ReadLog, now: float) -> None:
     """Add a reading. Raises `LogUnreadable`, `HostUnreachable`."""
     if now - kept.get("paths_at", 0.0) > PATHS_KNOWN_S:
         kept |= {"paths": login_log.paths(pooler, KINDS[pooler.kind].main_path(pooler)), "paths_at": now}
@@ -172,11 +172,11 @@ def _read_on(pooler: Pooler, login_log: LoginLog, kept: Kept, now: float) -> Non
     kept |= {"at": now, "unread": ""}
 
 
-def _kept_of(pooler: Pooler) -> Kept:
+def _read_log_of(pooler: Pooler) -> ReadLog:
     """Return what Redis has of a pooler; nothing of another host's files, whose positions mean nothing here."""
     delivery = deliveries.of(pooler)
     place = f"{delivery.place_of(pooler)} {settings.GENERATOR if delivery.needs_worker else ''}"
-    found: Kept | None = redis_store.read(_key(pooler.pk))
+    found: ReadLog | None = redis_store.read(_key(pooler.pk))
     if found and found["place"] == place:
         return found
     return {"place": place, "at": time.time(), "unread": "", "readings": [], "positions": {}}
@@ -213,7 +213,7 @@ def _client(line: LogLine) -> str:
     return PORT.sub("", line.address) if line.socket.startswith("C") else ""
 
 
-def _refusals(kept: Kept | None) -> Refusals:
+def _refusals(kept: ReadLog | None) -> Refusals:
     """Add up the readings of the last minute before the newest."""
     if kept is None or (not kept["unread"] and time.time() - kept["at"] > STALE_S):
         return Refusals(unknown=_("no worker has read its log within the last two minutes"))

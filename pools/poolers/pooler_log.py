@@ -15,6 +15,7 @@ from pools.models import Pooler
 LEVELS = ("NOISE", "DEBUG", "LOG", "INFO", "WARNING", "ERROR", "FATAL")
 
 
+# messages about logins of the pooler itself, and of clients that wait for one
 BY_SERVERS = frozenset({"server_login_failed", "server_login_retry", "wrong_password_type"})
 
 

@@ -19,7 +19,7 @@ from tests.pools.records import a_pool, a_pooler
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.parametrize("task", [tasks.apply_pooler, tasks.overwrite_drift, tasks.check_pooler])
+@pytest.mark.parametrize("task", [tasks.apply_pooler, tasks.overwrite_drift, tasks.check_pooler, tasks.count_logins_of])
 def test_what_needs_the_folder_goes_to_the_poolers_generator(task: Any) -> None:
     pooler = a_pooler(generator="rack-2")
     assert route(task.name, [str(pooler.pk)]) == {"queue": "poolers.rack-2"}

@@ -25,6 +25,13 @@ OF_SERVER = (
     (re.compile(r"the database system is shutting down|terminating connection due to administrator"), "57P01"),
 )
 
+# what PostgreSQL says, as PgBouncer passes it on to the clients that wait for the login
+PASSED_ON = (
+    r"password authentication failed for user .*|no pg_hba.conf entry for .*|role .* does not exist"
+    r"|role .* is not permitted to log in|database .* does not exist|too many connections for .*"
+    r"|sorry, too many clients already|remaining connection slots are reserved .*"
+)
+
 
 def _known(
     reason: str,
@@ -64,7 +71,7 @@ KNOWN = (
     ),
     _known(
         "password_failed",
-        r"^(?:password authentication failed|SASL authentication failed)",
+        r"^(?:password authentication failed(?! for user)|SASL authentication failed)",
         About.LOGIN,
         _(
             "The password is wrong, or the list of users has another one than the server: apply the pool again after a "
@@ -191,7 +198,7 @@ KNOWN = (
     ),
     _known(
         "server_login_failed",
-        r"^server login failed: (.*)",
+        rf"^(?:server login failed: (?:FATAL )?(.*)|({PASSED_ON}))",
         About.SERVER,
         _(
             "The server refuses PgBouncer's login, with this reason: a wrong password, no rule in pg_hba.conf, or no "

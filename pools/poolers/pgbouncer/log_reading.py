@@ -16,7 +16,7 @@ from pools.poolers.pooler_log import LogEnd, LoginLog, LogNews, LogUnreadable
 
 LAST_BYTES = 256 * 1024  # of each process
 NEWS_BYTES = 2 * 1024 * 1024  # of each file: some 15,000 lines, which are read twice a minute
-TELLS_REFUSALS = ("log_pooler_errors", "log_disconnections")  # each is 1 unless it is set
+REFUSAL_SETTINGS = ("log_pooler_errors", "log_disconnections")  # each is 1 unless it is set
 
 
 def read(pooler: Pooler, main_file: str) -> LogEnd:
@@ -36,7 +36,7 @@ def _paths_with_refusals(pooler: Pooler, main_file: str) -> list[str]:
     with _host_of(pooler):
         logs = dict(_logs(pooler, main_file))
     for path, settings in logs.items():
-        if all(settings.get(name, "1") == "0" for name in TELLS_REFUSALS):
+        if all(settings.get(name, "1") == "0" for name in REFUSAL_SETTINGS):
             text = _(
                 "log_pooler_errors and log_disconnections are 0, so that %(path)s does not tell of refused logins: set "
                 "log_pooler_errors to 1"
