@@ -11,16 +11,17 @@ from django.utils.translation import gettext as _
 
 from pools.clusters import connect, topology
 from pools.clusters.topology import Place
-from pools.diagnosis import blocking_tree, causes
+from pools.diagnosis import blocking_tree, causes, log_reasons
 from pools.diagnosis import sessions as server_sessions
 from pools.diagnosis.blocking_tree import Branch
 from pools.diagnosis.evidence import Evidence
 from pools.diagnosis.finding import Finding
 from pools.diagnosis.sessions import ServerSessions, Session
-from pools.errors import ClusterUnreachable, NotLive, PoolerUnreachable
+from pools.errors import ClusterUnreachable, HostUnreachable, NotLive, PoolerUnreachable
 from pools.models import Cluster, Entry, NodeRole, Pool
 from pools.poolers import KINDS
 from pools.poolers.pool_queue import PoolQueue, ServerConnection
+from pools.poolers.pooler_log import LogUnreadable
 
 Target = Pool | Entry
 
@@ -118,8 +119,9 @@ def _found(evidence: Evidence) -> _Findings:
 
 
 def _evidence(target: Target, queue: PoolQueue, place: Place | None) -> Evidence:
+    logged_error = _logged_error(target, queue)
     if place is None:
-        return Evidence(queue)
+        return Evidence(queue, logged_error=logged_error)
     pids = [one.pid for one in queue.servers if one.pid]
     sessions: ServerSessions | None = None
     server_error, is_refused = "", False
@@ -128,7 +130,7 @@ def _evidence(target: Target, queue: PoolQueue, place: Place | None) -> Evidence
     except ClusterUnreachable as error:
         server_error, is_refused = str(error), not isinstance(error, server_sessions.QueryFailed)
     login_error = _login_error(target, queue, place) if sessions else None
-    return Evidence(queue, sessions, server_error, login_error, panel_is_refused=is_refused)
+    return Evidence(queue, sessions, server_error, login_error, logged_error, is_refused)
 
 
 def place_of(target: Target, queue: PoolQueue) -> Place | None:
@@ -162,6 +164,22 @@ def _login_error(target: Target, queue: PoolQueue, place: Place) -> str | None:
     except ClusterUnreachable as error:
         return str(error)
     return ""
+
+
+def _logged_error(target: Target, queue: PoolQueue) -> str:
+    """Return why the server lately refused the login of the pooler, which has no connection; empty if unknown.
+
+    Clients whose own login needs that connection are refused with it, and don't wait.
+    """
+    if not queue.sees_servers or queue.exhausted or queue.usable or queue.paused:
+        return ""
+    try:
+        refusal = log_reasons.last_server_refusal(log_reasons.read(target.pooler).lines, target.name)
+    except (LogUnreadable, HostUnreachable):
+        return ""
+    if refusal is None:
+        return ""
+    return _("%(reason)s (its log at %(at)s)") % {"reason": refusal.detail, "at": refusal.at}
 
 
 def _tree(evidence: Evidence) -> list[Branch]:

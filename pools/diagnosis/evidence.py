@@ -16,15 +16,17 @@ class Evidence:
     """All that a cause is judged by.
 
     `sessions` is None where the server can't be asked, for the reason `server_error`. `login_error` is why a login as
-    the pool's role failed; empty where it worked, None where none was tried. `panel_is_refused`: the
-    panel's own login failed, and not a question after it. `names_sessions`: its reader may know whose sessions the
-    server has, and what the server says.
+    the pool's role failed; empty where it worked, None where none was tried. `logged_error` is why the server lately
+    refused the pooler's own login, by its log; empty where that tells of none. `panel_is_refused`: the panel's own
+    login failed, and not a question after it. `names_sessions`: its reader may know whose sessions the server has, and
+    what the server says.
     """
 
     queue: PoolQueue
     sessions: ServerSessions | None = None
     server_error: str = ""
     login_error: str | None = None
+    logged_error: str = ""
     panel_is_refused: bool = False
     names_sessions: bool = True
 

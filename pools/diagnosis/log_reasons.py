@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.utils.translation import gettext as _
 
@@ -11,6 +12,8 @@ from pools.poolers import KINDS
 from pools.poolers.pooler_log import About, KnownMessage, LogEnd, LogLine, LogUnreadable
 
 SAME_MOMENT_CHARACTERS = 19  # of the time of a line: to the second
+LATELY_S = 120.0  # before the last line of a log
+SERVER_LOGIN_FAILED = "server_login_failed"
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,32 @@ def by_sqlstate(lines: Iterable[LogLine]) -> list[SqlState]:
     return [SqlState(code, count) for code, count in counts.most_common()]
 
 
+def last_server_refusal(lines: Sequence[LogLine], database: str) -> LogLine | None:
+    """Return the line with what a server said as it lately refused a login for a database; None for none.
+
+    That line names no connection. The next ones of the same moment do, since the connection and the clients that
+    waited for it end with the same words, or as a login that failed.
+    """
+    said: LogLine | None = None
+    found: LogLine | None = None
+    for line in lines:
+        is_refusal = line.known is not None and line.known.reason == SERVER_LOGIN_FAILED
+        if is_refusal and not line.socket:
+            said = line
+        elif said and line.database == database and _moment(line) == _moment(said):
+            found = said if is_refusal or said.detail in line.text else found
+    return found if found and _is_late(found, lines[-1]) else None
+
+
+def _moment(line: LogLine) -> tuple[int, str]:
+    return line.pid, line.at[:SAME_MOMENT_CHARACTERS]
+
+
+def _is_late(line: LogLine, last: LogLine) -> bool:
+    at, end = (datetime.fromisoformat(one.at[:SAME_MOMENT_CHARACTERS]) for one in (line, last))
+    return (end - at).total_seconds() <= LATELY_S
+
+
 def once(lines: Sequence[LogLine]) -> Iterator[LogLine]:
     """Yield the lines, one for what PgBouncer tells twice: as an error, and as why it closes the connection.
 
@@ -104,4 +133,4 @@ def once(lines: Sequence[LogLine]) -> Iterator[LogLine]:
 
 
 def _is_refused_server(line: LogLine, reason: str) -> bool:
-    return line.socket.startswith("S") and reason == "server_login_failed"
+    return line.socket.startswith("S") and reason == SERVER_LOGIN_FAILED

@@ -9,9 +9,11 @@ from pools.diagnosis.finding import Finding
 def find(evidence: Evidence) -> Finding | None:
     """Return a finding where connections are lacking, and the server refuses the login that would open one."""
     queue = evidence.queue
-    if not queue.waiting or not queue.sees_servers or queue.exhausted or evidence.is_without_address:
+    is_held_up = queue.waiting or evidence.logged_error
+    if not is_held_up or not queue.sees_servers or queue.exhausted or evidence.is_without_address:
         return None
-    reason = evidence.login_error or (evidence.server_error if evidence.panel_is_refused else "")
+    by_panel = evidence.login_error or (evidence.server_error if evidence.panel_is_refused else "")
+    reason = evidence.logged_error or by_panel
     if reason:
         return _refused(evidence, reason)
     if queue.servers:

@@ -198,7 +198,7 @@ KNOWN = (
     ),
     _known(
         "server_login_failed",
-        rf"^(?:server login failed: (?:FATAL )?(.*)|({PASSED_ON}))",
+        rf"^(?:server login failed: (?:FATAL )?(.*)|({PASSED_ON})|login failed$)",
         About.SERVER,
         _(
             "The server refuses PgBouncer's login, with this reason: a wrong password, no rule in pg_hba.conf, or no "

@@ -230,3 +230,12 @@ def test_the_limit_that_is_reached_is_the_one_to_raise() -> None:
     found = evidence(KEPT, KEPT, mode="session", server_limits=(Limit("max_db_connections", 2, 2),))
     ((_name, finding),) = causes.found_in(found)
     assert finding.remedy == "Use transaction mode, if the clients allow it, or raise max_db_connections."
+
+
+def test_what_the_server_said_to_the_pooler_counts_before_what_it_said_to_the_panel() -> None:
+    refused = replace(evidence(server_limits=()), login_error="too many clients", logged_error="wrong password")
+    assert server_logins.find(refused).sentence == (  # type: ignore[union-attr]
+        "The server refuses logins, so pool orders has no connection: wrong password."
+    )
+    assert named(replace(evidence(server_limits=(), waiting=0), logged_error="wrong password")) == ["server_logins"]
+    assert named(replace(evidence(waiting=0), logged_error="wrong password")) == []  # a limit is what holds it up

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 from psycopg import pq
 
+from panel.quickstart import account
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, free_port
 from pools.models import Cluster, Pool, Pooler, PoolerKind, PoolState
 from pools.monitoring import sampler
@@ -52,7 +53,9 @@ def bouncer(
     program = str(request.getfixturevalue(name)) if (name := fixtures[request.param]) else None
     home = tmp_path_factory.mktemp("pgbouncer")
     server = TestPgBouncer(home, free_port(), "pooldeck", "console-password", program)
-    server.own_settings = {"auth_type": "trust", "resolv_conf": home / "resolv.conf", "default_pool_size": SIZE}
+    account.make_folder(home / "log")
+    log, resolver = home / "log" / "pgbouncer.log", home / "resolv.conf"
+    server.own_settings = {"auth_type": "trust", "resolv_conf": resolver, "default_pool_size": SIZE, "logfile": log}
     server.prepare()
     (home / "resolv.conf").write_text(f"nameserver {NO_RESOLVER}\n")
     (home / "resolv.conf").chmod(0o644)

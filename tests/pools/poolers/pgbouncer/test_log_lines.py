@@ -166,3 +166,35 @@ def test_filters() -> None:
     found = [line for line in lines if Filters(reason="max_client_conn").let_through(line)]
     assert {line.known.reason for line in found} == {"max_client_conn"}
     assert [line for line in lines if Filters(user="nobody-there").let_through(line)] == []
+
+
+REFUSED = """\
+2026-11-29 12:33:58.201 UTC [7] LOG stats: 0 xacts/s, 0 queries/s
+2026-11-29 12:33:58.527 UTC [7] WARNING server login failed: FATAL password authentication failed for user "app"
+2026-11-29 12:33:58.527 UTC [7] LOG S-0x5607a490fed0: web/app@127.0.0.1:25399 closing because: login failed (age=0s)
+2026-11-29 12:33:59.209 UTC [7] WARNING server login failed: FATAL database "old" does not exist
+2026-11-29 12:33:59.209 UTC [7] WARNING C-0x55556: old/app@127.0.0.1:4 pooler error: database "old" does not exist
+"""
+
+
+@pytest.mark.parametrize(
+    ("database", "said"),
+    [
+        ("web", 'password authentication failed for user "app"'),
+        ("old", 'database "old" does not exist'),
+        ("other", None),
+    ],
+)
+def test_the_last_refusal_of_a_server_is_that_of_its_database(database: str, said: str | None) -> None:
+    found = log_reasons.last_server_refusal(list(log_lines.parse(REFUSED)), database)
+    assert (found.detail if found else None) == said
+    later = f"{REFUSED}2026-11-29 12:36:30.000 UTC [7] LOG stats: 0 xacts/s, 0 queries/s\n"
+    assert log_reasons.last_server_refusal(list(log_lines.parse(later)), database) is None
+
+
+def test_what_a_server_says_is_no_failure_of_the_client() -> None:
+    relayed = one(f'{CLIENT}pooler error: password authentication failed for user "app"')
+    assert (relayed.known.reason, one(f"{CLIENT}pooler error: password authentication failed").known.reason) == (
+        "server_login_failed",
+        "password_failed",
+    )
