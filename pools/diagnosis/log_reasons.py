@@ -97,14 +97,14 @@ def last_server_refusal(lines: Sequence[LogLine], database: str) -> LogLine | No
     That line names no connection. The next ones of the same moment do, since the connection and the clients that
     waited for it end with the same words, or as a login that failed.
     """
-    said: LogLine | None = None
+    message: LogLine | None = None
     found: LogLine | None = None
     for line in lines:
         is_refusal = line.known is not None and line.known.reason == SERVER_LOGIN_FAILED
         if is_refusal and not line.socket:
-            said = line
-        elif said and line.database == database and _moment(line) == _moment(said):
-            found = said if is_refusal or said.detail in line.text else found
+            message = line
+        elif message and line.database == database and _moment(line) == _moment(message):
+            found = message if is_refusal or message.detail in line.text else found
     return found if found and _is_late(found, lines[-1]) else None
 
 

@@ -20,13 +20,13 @@ from django.utils.translation import ngettext
 
 from pools.config_files import deliveries
 from pools.diagnosis import log_reasons
-from pools.errors import HostUnreachable
+from pools.errors import PoolsError
 from pools.hosts.base import LogPosition
 from pools.models import Pooler
 from pools.monitoring import redis_store
 from pools.monitoring.redis_store import SharingDown
 from pools.poolers import KINDS
-from pools.poolers.pooler_log import LoginLog, LogLine, LogNews, LogUnreadable
+from pools.poolers.pooler_log import LoginLog, LogLine, LogNews
 
 EVERY_S = 30
 WINDOW_S = 60.0
@@ -130,12 +130,12 @@ def count(pooler: Pooler) -> None:
     """
     login_log, now = KINDS[pooler.kind].login_log, time.time()
     with suppress(SharingDown):
-        if login_log is None or not redis_store.claim(f"logins-read:{pooler.pk}", EVERY_S / 2):
+        if login_log is None or not redis_store.claim(f"refused-logins-read:{pooler.pk}", EVERY_S / 2):
             return
         kept = _read_log_of(pooler)
         try:
             _read_on(pooler, login_log, kept, now)
-        except (LogUnreadable, HostUnreachable) as error:
+        except PoolsError as error:  # of one pooler, which keeps no other from being read
             kept |= {"at": now, "unread": str(error), "paths_at": 0.0}
         redis_store.keep(_key(pooler.pk), kept, KEPT_S)
 
@@ -159,7 +159,7 @@ def of_one(pooler: Pooler) -> Refusals:
 
 
 def _read_on(pooler: Pooler, login_log: LoginLog, kept: ReadLog, now: float) -> None:
-    """Add a reading. Raises `LogUnreadable`, `HostUnreachable`."""
+    """Add a reading. Raises `PoolsError`, such as `LogUnreadable` and `HostUnreachable`."""
     if now - kept.get("paths_at", 0.0) > PATHS_KNOWN_S:
         kept |= {"paths": login_log.paths(pooler, KINDS[pooler.kind].main_path(pooler)), "paths_at": now}
     before = {path: LogPosition(*at) for path, at in kept["positions"].items()}
@@ -251,4 +251,4 @@ def _listed(counts: tuple[tuple[str, int], ...]) -> str:
 
 
 def _key(pooler_id: UUID) -> str:
-    return f"logins:{pooler_id}"
+    return f"refused-logins:{pooler_id}"

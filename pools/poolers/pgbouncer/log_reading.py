@@ -15,7 +15,7 @@ from pools.poolers.pgbouncer import console, kept_consoles, log_lines, process_f
 from pools.poolers.pooler_log import LogEnd, LoginLog, LogNews, LogUnreadable
 
 LAST_BYTES = 256 * 1024  # of each process
-NEWS_BYTES = 2 * 1024 * 1024  # of each file: some 15,000 lines, which are read twice a minute
+NEWS_BYTES = 4 * 1024 * 1024  # of each file: some 30,000 lines, which take half a second twice a minute
 REFUSAL_SETTINGS = ("log_pooler_errors", "log_disconnections")  # each is 1 unless it is set
 
 

@@ -190,6 +190,7 @@ def test_two_tasks_at_once_count_once(logged, pooler):
     assert logged.count(pooler).count == 7
     logged.is_claimed = True
     assert logged.count(pooler).count == 7
+    assert list(logged.kept) == [f"refused-logins:{pooler.pk}"], "`logins:` is where the panel's own logins rest"
 
 
 def test_pages_the_api_and_metrics_have_it(staff, logged, pooler):
