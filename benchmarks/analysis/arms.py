@@ -14,6 +14,7 @@ from benchmarks.analysis.confidence_intervals import ENOUGH_REPEATS, FIXED, TIE_
 from benchmarks.analysis.subjects import Subject, key_of, values_of
 from benchmarks.models import metrics
 from benchmarks.models.metrics import Direction, Metric
+from benchmarks.models.options import Stage
 from benchmarks.models.summaries import Summary
 
 __all__ = [
@@ -202,6 +203,9 @@ def _figure(metric: Metric, base: Arm, arm: Arm, rule: Rule) -> Figure:
     base_values = values_of(base.valid, metric.key)
     if arm.is_baseline or not arm.n_valid or not base_values:
         return figure
+    if _stages_of(arm) != _stages_of(base):  # means over different loads, of which no ratio is true
+        verdict = Verdict.NOT_ENOUGH if metric.is_judged else None
+        return replace(figure, verdict=verdict, missing=_("runs with the same stages"))
     if not metric.is_judged:
         return replace(figure, ratio=_ratio(median(values), median(base_values)))
     if missing := _missing(metric, (base, arm)):
@@ -210,6 +214,10 @@ def _figure(metric: Metric, base: Arm, arm: Arm, rule: Rule) -> Figure:
     interval = _interval(metric, base, arm, rule)
     ratio = interval.ratio if interval else None
     return replace(figure, ratio=ratio, interval=interval, verdict=_verdict(metric, interval, rule))
+
+
+def _stages_of(arm: Arm) -> Sequence[Stage]:
+    return arm.runs[0].options.get("stages", [])
 
 
 def _ratio(value: float, base: float) -> float | None:

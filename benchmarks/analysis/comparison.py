@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from benchmarks import engines
+from benchmarks.engines import stage_lines
 from benchmarks.models.options import RunOptions
 from benchmarks.models.summaries import Summary
 
@@ -29,6 +30,8 @@ def settings_in_words(options: RunOptions, engine: str, server_version: str) -> 
     settings = {name: value for name, value in options.items() if name not in SEEDS}
     if options.get("scripts"):
         settings |= {"builtin": None, "scripts": engines.engine(engine).scripts_in_words(options)}
+    if stages := options.get("stages"):
+        settings |= {"clients": None, "duration": None, "stages": ", ".join(map(stage_lines.in_words, stages))}
     if variables := options.get("variables"):
         settings["variables"] = ", ".join(f"{name} = {value!r}" for name, value in variables.items())
     return {**settings, _program_name(): engine, server_version_name(): server_version}

@@ -253,7 +253,7 @@ REPORT: dict[str, object] = {
     "toml": PLAYBOOK_TEXT,
 }
 
-PRINTED_BY_SOME = ("latency_p90_ms", "latency_p99_9_ms", "latency_samples")  # left out where there are none
+PRINTED_BY_SOME = ("latency_p90_ms", "latency_p99_9_ms", "latency_samples", "stages")  # left out where there are none
 QUEUED: dict[str, object] = {
     "status": "queued",
     "validity": "",

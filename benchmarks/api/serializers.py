@@ -40,6 +40,27 @@ class TargetSerializer(CompiledSerializer):
     }
 
 
+class StageSerializer(serializers.Serializer[Any]):
+    """The figures of one stage: what was asked for, when it began, and all that its process printed.
+
+    `status` and figures are absent until it has ended.
+    """
+
+    clients = serializers.IntegerField()
+    duration_s = serializers.IntegerField()
+    rate = serializers.FloatField(required=False, help_text=_("Transactions a second, if the stage has a rate"))
+    began_s = serializers.FloatField(help_text=_("On the clock of the run, as `t` of its samples"))
+    status = serializers.CharField(required=False)
+    error = serializers.CharField(required=False, help_text=_("Why it did not end well"))
+    tps = serializers.FloatField(required=False, allow_null=True)
+    latency_avg_ms = serializers.FloatField(required=False, allow_null=True)
+    latency_p95_ms = serializers.FloatField(required=False, help_text=_("If enough transactions were logged"))
+    transactions = serializers.IntegerField(required=False)
+    failed = serializers.IntegerField(required=False)
+
+    example: dict[str, object] = {"clients": 10, "duration_s": 30, "began_s": 0.0, "status": "succeeded", "error": ""}
+
+
 class SummarySerializer(CompiledSerializer):
     """The figures of the whole run: these always (null if the program printed none), then all others it printed."""
 
@@ -61,8 +82,13 @@ class SummarySerializer(CompiledSerializer):
     initial_connection_ms = serializers.FloatField(allow_null=True)
     average_connection_ms = serializers.FloatField(allow_null=True)
     effective_clients = serializers.FloatField(allow_null=True)
+    stages = StageSerializer(
+        many=True,
+        required=False,
+        help_text=_("If the load has stages: those that have begun. The other figures are then sums and means of all"),
+    )
 
-    example: dict[str, float | None] = {
+    example: dict[str, object] = {
         "tps": 1261.63,
         "tps_including_connections": 1260.91,
         "latency_avg_ms": 7.926,
@@ -79,6 +105,7 @@ class SummarySerializer(CompiledSerializer):
         "initial_connection_ms": None,
         "average_connection_ms": 3.108,
         "effective_clients": 10.0,
+        "stages": [],
     }
 
     def to_representation(self, summary: Summary) -> dict[str, object]:

@@ -281,6 +281,10 @@ class Engine(ABC, Generic[OptionsT]):
     def find(self) -> Program:
         """Return the program on this host; raise `ProgramMissing` with the remedy."""
 
+    def stages(self, options: OptionsT) -> list[OptionsT]:
+        """Return the options of each process that a load is, one after the other; a constant load is one process."""
+        return [options]
+
     def find_on(self, machine: Machine) -> Program:
         """Return the program on the machine that the load runs on; raise `ProgramMissing` with the remedy."""
         if machine.is_here:

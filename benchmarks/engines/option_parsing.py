@@ -109,6 +109,11 @@ def _text(field: Field, value: object) -> str:
     return value
 
 
+def as_text(value: object) -> str:
+    """Return a number as programs read it: without exponent, without trailing zeros."""
+    return f"{value:.6f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
+
 def quoted(value: object) -> str:
     """Return a typed value as an error message repeats it: its repr, cut at 60 characters."""
     return repr(value) if len(repr(value)) <= 60 else repr(value)[:60] + "…"

@@ -270,6 +270,8 @@ def _check_options(spec: PlaybookSpec, request: ExperimentRequest, arms: Sequenc
 
     Scripts of the library are looked up by the runs, which belong to the panel: whoever starts it has to see them.
     """
+    if request.options.get("stages"):
+        raise InvalidExperiment({"options": [_("stages: only a single run has them: leave them out")]})
     may_see_all = request.access is None or request.access.sees_all
     for arm in arms if request.options or not may_see_all else ():
         _check_run(request, spec.engine, "options", arm.options, Purpose.LOAD)

@@ -12,13 +12,13 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from benchmarks.analysis.confidence_intervals import ENOUGH_REPEATS
-from benchmarks.engines import DEFAULT_ENGINE, ENGINES
+from benchmarks.engines import DEFAULT_ENGINE, ENGINES, stage_lines
 from benchmarks.engines.base import Field, Value
 from benchmarks.errors import InvalidOptions
 from benchmarks.forms import run_sections, unsupported_options
 from benchmarks.forms.profiles import offer_profiles
 from benchmarks.forms.run_sections import WithGenerators, WithHostFile, WithStatuses, WithSweep, WithThresholds
-from benchmarks.forms.script_fields import SHOWN_APART, WithScripts
+from benchmarks.forms.script_fields import SHOWN_APART, WithScripts, lines_field
 from benchmarks.forms.visible import VisibleChoices
 from benchmarks.generators import selection
 from benchmarks.generators.selection import Offer
@@ -216,7 +216,10 @@ class RunForm(WithScripts, WithSweep, WithThresholds, WithHostFile, WithGenerato
 
     def typed_options(self) -> dict[str, object]:
         """Return the raw options by name; of a sweep those of the step with the most clients."""
-        return {**super().typed_options(), **self.typed_scripts(), **self.most_clients(self.engine_name)}
+        typed = {**super().typed_options(), **self.typed_scripts(), **self.most_clients(self.engine_name)}
+        if typed.get("stages"):  # the form always sends both, and stages have their own
+            typed |= {"clients": None, "duration": None}
+        return typed
 
     @property
     def wrong_options(self) -> list[BoundField]:
@@ -346,7 +349,8 @@ def initial_of(run: Run) -> dict[str, object]:
     target["user"] = "" if run.is_external else run.role
     tags = ", ".join(tag.name for tag in run.tags.all())
     named = {"name": run.name, "tags": tags, "engine": run.engine, **run_sections.placement_of(run)}
-    return {**target, **named, **run.options, **run_sections.limits_of(run.thresholds)}
+    stages = {"stages": stage_lines.written(run.options["stages"])} if run.options.get("stages") else {}
+    return {**target, **named, **run.options, **stages, **run_sections.limits_of(run.thresholds)}
 
 
 class _FieldTexts(TypedDict):
@@ -368,6 +372,8 @@ def _field_of(option: Field) -> forms.Field:
     if option.kind == "choice":
         unsaid = [] if option.default else [("", _("default"))]
         return forms.ChoiceField(**common, choices=[*unsaid, *((word, word) for word in option.choices)])
+    if option.kind == "stages":
+        return lines_field(option.label, option.help)
     if option.kind not in ("int", "float"):
         return forms.CharField(**common, widget=forms.TextInput(attrs={"spellcheck": "false"}))
     attrs = {"min": option.minimum, "max": option.maximum, "step": "1" if option.kind == "int" else "any"}

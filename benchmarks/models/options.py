@@ -16,6 +16,14 @@ class RunScript(TypedDict):
     version: NotRequired[int | None]
 
 
+class Stage(TypedDict):
+    """One stage of a load: so many clients for so long, at a rate in transactions a second if it has one."""
+
+    duration_s: int
+    clients: int
+    rate: NotRequired[float]
+
+
 class DatasetOptions(TypedDict, total=False):
     """The options that an experiment's tables are made with; the engine has one of them."""
 
@@ -47,6 +55,7 @@ class RunOptions(SetupOptions, total=False):
     transactions: int | None
     events: int | None
     rate: float | None
+    stages: list[Stage]  # absent for a constant load; `clients` is then the most of any stage, `duration` their sum
     # The load itself.
     builtin: str | list[str] | None
     scripts: list[RunScript] | None

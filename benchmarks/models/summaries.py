@@ -64,7 +64,7 @@ class Figures(TypedDict, total=False):
     lag_max_ms: float | None
     random_seed: int
     # sysbench's figures
-    rate: int
+    rate: float
     queries: int
     queries_per_second: float
     reconnects: int
@@ -92,10 +92,22 @@ class ScriptSummary(Figures, total=False):
     percent: float | None
 
 
+class StageSummary(Figures, total=False):
+    """The figures of one stage, with what was asked for: `clients`, `duration_s`, and `rate` if it had one.
+
+    It began at `began_s` on the run's clock; `status` is one of `benchmarks.models.run_states`.
+    """
+
+    began_s: float
+    status: str
+    error: str
+
+
 class Summary(Figures, total=False):
-    """The figures of a run; `scripts` where it had several."""
+    """The figures of a run; `scripts` where it had several, `stages` where its load had them, as far as they began."""
 
     scripts: list[ScriptSummary]
+    stages: list[StageSummary]
 
 
 class Statement(TypedDict, total=False):

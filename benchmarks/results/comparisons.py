@@ -76,7 +76,8 @@ def _subject(run: Run, printed: str, points: Sequence[float]) -> Subject:
         refusal=refusal,
         server_version=run.server_version,
         group=str(run.group or ""),
-        within_percent=batch_means.half_width_percent(points),
+        # The samples of stages are those of different loads: they have no interval in common.
+        within_percent=None if run.options.get("stages") else batch_means.half_width_percent(points),
         contention=_contention(observed),
         is_only_contended=run.validity == Validity.SUSPECT and observed.get("only_contended") is True,
     )

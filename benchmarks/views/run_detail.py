@@ -21,7 +21,7 @@ from benchmarks.analysis.latency import report
 from benchmarks.engines import engine
 from benchmarks.models import Generator, Purpose, Run, RunOutput, metrics, thresholds
 from benchmarks.models.summaries import Summary
-from benchmarks.results import annotations
+from benchmarks.results import annotations, stages
 from benchmarks.runs.observers import login_cost
 from benchmarks.runs.observers import summary_text as observer_text
 from benchmarks.runs.setup import summary as setup_text
@@ -115,6 +115,7 @@ def _parts(run: Run, access: Access) -> dict[str, object]:
         "pair_query": urlencode([("run", str(one.pk)) for one in pair]),
         "there": urlencode({"cluster": str(run.cluster_id or ""), "database": run.database}),
         "parts": list(run.parts.order_by("number")),
+        "stages": stages.rows_of(run),
         "figures": _figures(summary, spread),
         "at_work": comparison.idle_clients(run.options, summary) if run.is_final else None,
         "is_partial": bool(summary) and not run.summary,
@@ -177,6 +178,7 @@ def _live_terms(run: Run) -> dict[str, object]:
         "final": run.is_final,
         "left_s": queue_status.left_s(run),
         "interval": run.options.get("progress") or 1,
+        "staged": bool(run.options.get("stages")),
     }
 
 

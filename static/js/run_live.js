@@ -46,12 +46,19 @@ const chartOf = new Map();
 
 function buildCharts() {
   stack.marks.push(...course.checkpoints.map(([t, ...causes]) => ({ t, label: checkpointLabel(...causes) })));
+  markStages();
   for (const key of charts ? Object.keys(CHARTS) : []) {
     if ((AT_ONCE.includes(key) && !course.final) || CHARTS[key].series.some(hasCourse)) build(key);
     else charts.querySelector(`[data-chart="${key}"]`)?.setAttribute("hidden", "");
   }
   for (const key of chartOf.keys()) due.add(key);
   draw();
+}
+
+/** A mark where each stage of the load began, as far as the page's table knows; those that are there already stay. */
+function markStages() {
+  const begun = [...document.querySelectorAll("[data-stage-began]")];
+  stack.marks.add(begun.map(({ dataset: { stageBegan, stageLabel: label } }) => ({ t: Number(stageBegan), label, text: label })));
 }
 
 /** Whether it has a value to draw; of a run that is over a single look, at its start, tells nothing. */
@@ -177,7 +184,7 @@ const handlers = {
       document.querySelector("[data-progress-text]").textContent = Math.round(state.progress_percent);
     }
     const shown = document.querySelector("#run-head").dataset;
-    if (shown.runStatus !== state.status || (state.cancel_requested && !shown.cancelRequested)) refresh();
+    if (course.staged || shown.runStatus !== state.status || (state.cancel_requested && !shown.cancelRequested)) refresh();
   },
   end() {
     course.final = true;
@@ -291,6 +298,7 @@ if (!course.final) {
   });
   document.body.addEventListener("htmx:afterSettle", () => {
     link(connection); // the head is a new one
+    markStages();
     drawSoon(...AT_ONCE);
     drawLater(...chartOf.keys());
   });

@@ -82,6 +82,7 @@ def _last_reached(run: Run) -> tuple[float, float] | None:
         alike = all(options.get(name) == run.options.get(name) for name in ALIKE)
         if (options.get("transactions") or FEW) < FEW:
             continue  # start and end took most of its time
-        if alike and not options.get("rate") and (tps := summary.get("tps")):
+        is_constant = not options.get("rate") and not options.get("stages")
+        if alike and is_constant and (tps := summary.get("tps")):
             return float(tps), (run.options.get("clients") or 1) / (options.get("clients") or 1)
     return None

@@ -25,8 +25,12 @@ def planned(run: Run, home: Home) -> tuple[RunOptions, Follower | None]:
     Where the log can't be followed, or not be freed once it was read, nothing is logged, since a long load would fill
     the disk; the follower then reads nothing, and its `broken` says why.
     """
-    options = sampling.options_of(run)
-    files = engine(run.engine).log_files(options)
+    return followed(run.engine, sampling.options_of(run), home)
+
+
+def followed(engine_name: str, options: RunOptions, home: Home) -> tuple[RunOptions, Follower | None]:
+    """Return the options of one process of a load, and the follower of its log, as `planned` does."""
+    files = engine(engine_name).log_files(options)
     if files is None:
         return options, None
     follower = Follower(files, home.follow(files.pattern))
@@ -61,6 +65,27 @@ def correct(run: Run, seqs: Sequence[int], figures: Mapping[int, Figures]) -> No
     with transaction.atomic():
         run.write()
         _correct(run, seqs, figures)
+
+
+def keep_stages(
+    run: Run, encoded: Sequence[str], sampling_rate: float, corrections: Mapping[int, Figures]
+) -> dict[str, float]:
+    """Store the merged histogram of a load's stages, of each of which the same share was logged; return its figures.
+
+    `encoded` are the histograms of all stages, or none where a log was read in part; `corrections` are figures of
+    samples by their numbers. Raises `Fenced`.
+    """
+    whole = Histogram()
+    for one in encoded:
+        whole.add_encoded(one)
+    with transaction.atomic():
+        run.write()
+        for seq, values in corrections.items():
+            Sample.objects.filter(run=run, attempt=run.attempt, seq=seq).update(**values)
+        if whole.count:
+            kept = {"encoded": whole.encoded(), "count": whole.count, "sampling_rate": sampling_rate}
+            LatencyHistogram.objects.update_or_create(run=run, defaults=kept)
+    return _percentiles_of(whole) if whole.count else {}
 
 
 def _correct(run: Run, seqs: Sequence[int], figures: Mapping[int, Figures]) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from psycopg.conninfo import make_conninfo
 
-from benchmarks.engines.pgbench import scripts, variables
+from benchmarks.engines.option_parsing import as_text
+from benchmarks.engines.pgbench import scripts, stages, variables
 from benchmarks.engines.pgbench.option_catalog import LOAD, PREPARE
 from benchmarks.engines.pgbench.options import passed, unsupported_options
 from benchmarks.engines.pgbench.typed_options import PgbenchOptions
@@ -19,6 +20,7 @@ from benchmarks.errors import InvalidOptions
 from benchmarks.processes.command import Command
 from pools.clusters.endpoints import Endpoint
 
+_NO_FLAGS = ("builtins", "scripts", "variables", "stages")  # kinds of options that need more than a flag
 _ROWS_OF_PROGRESS = 100  # pgbench -i prints one line for each 100,000 rows: one for each unit of scale
 
 
@@ -49,8 +51,8 @@ def build_command(
 
 
 def preview(options: PgbenchOptions, endpoint: Endpoint, *, purpose: str = LOAD, binary: str = "pgbench") -> str:
-    """Return the same arguments quoted for a shell."""
-    return shlex.join(_arguments(options, purpose, binary, endpoint))
+    """Return the same arguments quoted for a shell; a line for each stage."""
+    return "\n".join(shlex.join(_arguments(one, purpose, binary, endpoint)) for one in stages.stages(options))
 
 
 def _arguments(options: PgbenchOptions, purpose: str, binary: str, endpoint: Endpoint) -> list[str]:
@@ -67,20 +69,17 @@ def _quiet(options: PgbenchOptions) -> list[str]:
 def _flags(options: PgbenchOptions, purpose: str) -> Iterator[str]:
     yield from (word for script in scripts.weighted_scripts(options) for word in script.words)
     yield from variables.arguments(options)
+    if options.get("percentiles") and (prefix := options.get("log_prefix")):
+        yield f"--log-prefix={prefix}"
     for field, value in passed(options):
-        if field.purpose != purpose or field.kind in ("builtins", "scripts", "variables"):
+        if field.purpose != purpose or field.kind in _NO_FLAGS:
             continue
         if value is True:
             yield field.flag
         elif field.flag.startswith("--"):
-            yield f"{field.flag}={_text(value)}"
+            yield f"{field.flag}={as_text(value)}"
         else:
-            yield from (field.flag, _text(value))
-
-
-def _text(value: object) -> str:
-    """Return a number as pgbench reads it: without exponent, without trailing zeros."""
-    return f"{value:.6f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+            yield from (field.flag, as_text(value))
 
 
 def _connection_string(endpoint: Endpoint) -> str:

@@ -11,6 +11,7 @@ from benchmarks.engines.pgbench import (
     tables,
     transaction_log,
 )
+from benchmarks.engines.pgbench import stages as load_stages
 from benchmarks.engines.pgbench.typed_options import PgbenchOptions
 from benchmarks.engines.prepared_statements import PreparingOption
 
@@ -29,6 +30,8 @@ class Pgbench(Engine[PgbenchOptions]):
     fields_for = staticmethod(options.fields_for)
     validate = staticmethod(options.validate)
     fitted = staticmethod(options.fitted)
+    stages = staticmethod(load_stages.stages)
+    unshardable = staticmethod(load_stages.unshardable)
     find = staticmethod(binary.find)
     find_on = staticmethod(binary.find_on)
     build_command = staticmethod(command.build_command)

@@ -88,6 +88,17 @@ FIELDS = (
         help=_("How long the load lasts; leave it empty to count transactions instead"),
     ),
     Field(
+        "stages",
+        "",
+        _("Stages"),
+        "stages",
+        since=10,
+        help=_(
+            "Such as 30s 10, or 2m 50 500/s: how long, how many clients, and a rate if the stage has one; one on each "
+            "line. They take the place of clients and duration. Empty: a constant load"
+        ),
+    ),
+    Field(
         "transactions",
         "-t",
         _("Transactions per client"),

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from benchmarks.engines import option_parsing
 from benchmarks.engines.base import Field
-from benchmarks.engines.pgbench import scripts, variables
+from benchmarks.engines.pgbench import scripts, stages, variables
 from benchmarks.engines.pgbench.option_catalog import DROP_STEP, FIELDS, INITIALIZE_STEPS, LOAD
 from benchmarks.engines.pgbench.typed_options import PgbenchOptions
 from benchmarks.errors import InvalidOptions
@@ -35,7 +35,7 @@ def validate(raw: Mapping[str, object], *, purpose: str = LOAD) -> PgbenchOption
     fields = {field.name: field for field in fields_for(purpose)}
     options, errors = option_parsing.read(fields.values(), raw, _READERS)
     filled = _filled(options, fields) if not errors else cast("PgbenchOptions", options)
-    for name, message in _contradictions(filled):
+    for name, message in (*stages.contradictions(options), *_contradictions(filled)):
         errors.setdefault(name, []).append(message)
     if errors:
         raise InvalidOptions(errors)
@@ -48,6 +48,10 @@ def _filled(options: Mapping[str, object], fields: dict[str, Field]) -> PgbenchO
         filled["duration"] = None
     if options.get("scripts") and "builtin" not in options:
         filled["builtin"] = None
+    if asked := filled.get("stages"):
+        filled["clients"], filled["duration"] = stages.most_clients(asked), stages.duration_of(asked)
+    else:
+        filled.pop("stages", None)  # a constant load's options are the same as before there were stages
     clients, threads = filled.get("clients"), filled.get("threads")
     if clients and threads and "threads" not in options:
         filled["threads"] = min(threads, clients)
@@ -86,7 +90,7 @@ def unsupported_options(options: PgbenchOptions, version: tuple[int, int]) -> di
     errors = {
         field.name: [
             _("%(flag)s needs pgbench %(since)s or newer; this one is %(version)s")
-            % {"flag": field.flag, "since": field.since, "version": f"{version[0]}.{version[1]}"}
+            % {"flag": field.flag or field.name, "since": field.since, "version": f"{version[0]}.{version[1]}"}
         ]
         for field, _value in passed(options)
         if field.since > version[0]
@@ -178,4 +182,5 @@ _READERS: dict[str, option_parsing.Reader] = {
     "builtins": scripts.read_builtins,
     "scripts": scripts.read_scripts,
     "variables": variables.read_variables,
+    "stages": stages.read_stages,
 }

@@ -24,7 +24,9 @@ def log_files(options: PgbenchOptions) -> LogFiles | None:
         return None
     scheduled, retries = bool(options.get("rate")), options.get("max_tries") not in (None, 1)
     share, statements = options.get("sampling_rate") or 1.0, scripts.statements(options)
-    return LogFiles(PATTERN, lambda: TransactionLog(scheduled, retries), scheduled, share, statements)
+    prefix = options.get("log_prefix")
+    pattern = f"{prefix}.*" if prefix else PATTERN
+    return LogFiles(pattern, lambda: TransactionLog(scheduled, retries), scheduled, share, statements)
 
 
 class TransactionLog:

@@ -20,3 +20,4 @@ class PgbenchOptions(RunOptions, total=False):
     unlogged_tables: bool
     tablespace: str | None
     index_tablespace: str | None
+    log_prefix: str  # of one stage, never given or stored

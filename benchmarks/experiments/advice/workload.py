@@ -99,6 +99,8 @@ def read(
 
 
 def _checked(given: Mapping[str, object], clients: int, access: Access | None) -> RunOptions:
+    if given.get("stages"):
+        raise InvalidOptions({"stages": [_("only a single run has stages: leave them out")]})
     threads = given.get("threads", THREADS)
     fitted = min(threads, clients) if isinstance(threads, int) else threads
     complete = {**given, "clients": clients, "threads": fitted, "duration": 1}

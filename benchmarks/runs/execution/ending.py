@@ -103,7 +103,7 @@ def of_load(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
     if exit_code == 0 and output.has_summary and not output.aborted:
         return EndState(Status.SUCCEEDED, columns)
     errors = output.errors or last_message(recorder.output.text_of("stderr"))
-    return EndState(Status.FAILED, columns | {"error": with_leftovers(run, _why(run, errors, exit_code))})
+    return EndState(Status.FAILED, columns | {"error": with_leftovers(run, why(run, errors, exit_code))})
 
 
 def _summary(run: Run, recorder: Recorder, output: Output) -> Summary:
@@ -136,7 +136,7 @@ def last_message(stderr: str) -> list[str]:
     return messages[-1:]
 
 
-def _why(run: Run, errors: list[str], exit_code: int) -> str:
+def why(run: Run, errors: list[str], exit_code: int) -> str:
     """Return the program's first error, else how it ended."""
     if len(errors) > 1:
         text = _("%(error)s (the first of %(count)s such lines, see the log)")

@@ -48,6 +48,7 @@ class Output:
         self._cap = cap_bytes
         self._kept: dict[str, list[str]] = {"stdout": [], "stderr": []}
         self._sizes = {"stdout": 0, "stderr": 0}
+        self._stage_from = {"stdout": 0, "stderr": 0}
         self._unsent: dict[str, list[str]] = {"stdout": [], "stderr": []}
 
     def add(self, stream: str, line: str) -> None:
@@ -63,6 +64,14 @@ class Output:
     def text_of(self, stream: str) -> str:
         """Return all that was kept of a stream."""
         return "".join(self._kept[stream])
+
+    def begin_stage(self) -> None:
+        """Begin the output of the next process of the load."""
+        self._stage_from = {stream: len(lines) for stream, lines in self._kept.items()}
+
+    def of_stage(self, stream: str) -> str:
+        """Return what was kept of a stream since the last stage began."""
+        return "".join(self._kept[stream][self._stage_from[stream] :])
 
     def requeue(self, news: dict[str, str]) -> None:
         """Put back what could not be sent, so that it is first the next time."""
@@ -92,6 +101,10 @@ class Recorder:
         self.samples: list[Progress] = []
         self.sample_seqs: list[int] = []
         self.log_follower: Follower | None = None  # follows the load's log of transactions
+        # A load with stages is several processes with a clock of their own each.
+        self.stage_samples: list[Progress] = []  # of the present one, on its own clock
+        self.stage_began_s = 0.0  # its beginning on the run's clock
+        self._clock_is_set = False  # its first progress line came
         self.mask: Callable[[str], str] = str  # hides what readers of the run's output may not see
         # The load's clock stood at 0 then, by the progress line that came with the least delay: on a busy host some
         # lines come late, and two at once would leave an interval of no length between them.
@@ -124,6 +137,19 @@ class Recorder:
             self.write_pending()
         self.has_begun = True
 
+    def begin_stage(self, **values: Unpack[RunColumns]) -> None:
+        """Record that the next process of the load starts: its clock, samples and output begin anew.
+
+        Waits for the database where it is away, and raises `Fenced`: a later stage too is started only by an attempt
+        that is known to be current.
+        """
+        self.stage_samples, self._clock_is_set, self._zero = [], False, math.inf
+        self.stage_began_s = self.t(time.monotonic()) if self.has_begun else 0.0
+        self.output.begin_stage()
+        self.state(**values)
+        if self._unsent.since is not None:
+            self.write_pending()
+
     def _wall_clock(self, at: float) -> datetime:
         return timezone.now() - timedelta(seconds=time.monotonic() - at)
 
@@ -140,13 +166,13 @@ class Recorder:
 
     def sample(self, progress: Progress, at: float) -> None:
         """Record one progress line that arrived at `at`: its row, then its event."""
-        values: RunColumns = {}
-        if not self.samples:  # pgbench 14 and later start their clock before they connect
-            self.began = at - progress.t
-            values["load_began_at"] = self._wall_clock(self.began)
+        values = {} if self._clock_is_set else self._set_clock(at - progress.t)
+        length = progress.t - (self.stage_samples[-1].t if self.stage_samples else 0.0)
+        self.stage_samples.append(progress)
+        if self.stage_began_s:
+            progress = replace(progress, t=round(progress.t + self.stage_began_s, 3))
         if self.log_follower:
             self._zero = min(self._zero, at - progress.t)
-            length = progress.t - (self.samples[-1].t if self.samples else 0.0)
             transactions = (progress.tps or 0.0) * length
             progress = replace(progress, **self.log_follower.end_interval(self._zero + progress.t, transactions))
         self.samples.append(progress)
@@ -158,6 +184,18 @@ class Recorder:
             self._observations = [observation for observation in self._observations if observation.at >= self.began]
             self._beginning_unknown = False
         self._write_rows(values, row)
+
+    def _set_clock(self, zero: float) -> RunColumns:
+        """Set the clock of the present process to 0 at this monotonic time; the first one's clock is the run's.
+
+        pgbench 14 and later start their clock before they connect.
+        """
+        self._clock_is_set = True
+        if self.stage_began_s:
+            self.stage_began_s = self.t(zero)
+            return {}
+        self.began = zero
+        return {"load_began_at": self._wall_clock(zero)}
 
     def _publish_latencies(self, follower: Follower, seq: int, latencies_us: Sequence[int]) -> None:
         """Publish the latencies of a part's sample to its coordinator."""

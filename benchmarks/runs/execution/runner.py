@@ -13,7 +13,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from benchmarks.analysis.latency import store
+from benchmarks.analysis.latency import sampling, store
 from benchmarks.engines import engine
 from benchmarks.errors import Fenced
 from benchmarks.generators import machines
@@ -24,7 +24,7 @@ from benchmarks.processes.command import ROOT_CERTIFICATE, Command
 from benchmarks.processes.machines import Load, Machine
 from benchmarks.processes.process import QUEUED_EVENTS, Line, StreamEnd, drain
 from benchmarks.runs import observers, setup
-from benchmarks.runs.execution import early_end, ending, synchronized_start, worker_shutdown
+from benchmarks.runs.execution import early_end, ending, stages, synchronized_start, worker_shutdown
 from benchmarks.runs.execution.ending import (
     Cancelled,
     DeadlinePassed,
@@ -38,10 +38,12 @@ from benchmarks.runs.execution.ending import (
 )
 from benchmarks.runs.execution.outages import AWAY, retry_until_available
 from benchmarks.runs.execution.recorder import Recorder
+from benchmarks.runs.execution.stages import StageResult
 from benchmarks.runs.live import publisher
 from benchmarks.runs.observers import probes
 from benchmarks.runs.observers.base import LoadContext, ObservedFigures
 from benchmarks.runs.observers.pool import PoolObservation
+from benchmarks.runs.observers.probes import ServerProbe
 from benchmarks.runs.setup.base import SetupContext
 from benchmarks.targets import datasets, partial_datasets, resolve, sessions
 from benchmarks.targets import server_version as versions
@@ -109,11 +111,39 @@ def _run_load(run: Run, recorder: Recorder) -> EndState:
             context.place.put(name, text)
         if run.purpose == Purpose.PREPARE:
             context.note({"tables_before": partial_datasets.before(run)})
-        with setup.steps(context):
+        with setup.steps(context), probes.opened(run) as around:
             # ping and warm-up decide how much of the load to log
-            options, recorder.log_follower = store.planned(run, context.place)
-            exit_code, stop = _run_program(run, recorder, context.command(options), context)
-    return retry_until_available(partial(ending.of_load, run, recorder, exit_code, stop))
+            if run.options.get("stages"):
+                conclude = partial(stages.ending_of, run, recorder, *_run_stages(recorder, context, around))
+            else:
+                options, recorder.log_follower = store.planned(run, context.place)
+                ended = _run_program(recorder, context.command(options), context, around, allowed_s(run))
+                conclude = partial(ending.of_load, run, recorder, *ended)
+    return retry_until_available(conclude)
+
+
+def _run_stages(
+    recorder: Recorder, context: SetupContext, around: ServerProbe
+) -> tuple[list[StageResult], Stopped | None]:
+    """Run the stages one after the other, none after one that did not end well; return why it was stopped, if it was.
+
+    Each has what its process needs of its own: command, log and deadline.
+    """
+    run, done = recorder.run, list[StageResult]()
+    for asked in engine(run.engine).stages(sampling.options_of(run)):
+        try:
+            context.check()
+        except Stopped as early:
+            if not done:
+                raise
+            return done, early
+        options, recorder.log_follower = store.followed(run.engine, asked, context.place)
+        recorder.begin_stage(summary=stages.so_far(done, options, recorder.t(time.monotonic()) if done else 0.0))
+        ended = _run_program(recorder, context.command(options), context, around, _allowed_s(run.engine, options))
+        done.append(stages.result_of(recorder, options, *ended))
+        if done[-1].status != Status.SUCCEEDED:
+            return done, ended[1]
+    return done, None
 
 
 @contextmanager
@@ -169,14 +199,16 @@ def _reached_from(home: Path, endpoint: Endpoint) -> Endpoint:
     return replace(endpoint, sslrootcert=str(home / ROOT_CERTIFICATE)) if endpoint.sslrootcert else endpoint
 
 
-def _run_program(run: Run, recorder: Recorder, command: Command, context: SetupContext) -> tuple[int, Stopped | None]:
-    """Return the exit code, and why the load was stopped early (None: it was not)."""
-    events: Queue[object] = Queue(QUEUED_EVENTS)
+def _run_program(
+    recorder: Recorder, command: Command, context: SetupContext, around: ServerProbe, seconds: float
+) -> tuple[int, Stopped | None]:
+    """Return the exit code, and why the load was stopped early (None: it was not); after so many seconds it hung."""
+    run, events = recorder.run, Queue[object](QUEUED_EVENTS)
     stop: Stopped | None = None
-    with probes.opened(run) as around, _started(recorder, context, command, events) as load:
+    with _started(recorder, context, command, events) as load:
         try:
             with observers.watching(LoadContext(run, load.pid, context.place, events, around)):
-                _record_until_end(load, recorder, time.monotonic() + allowed_s(run))
+                _record_until_end(load, recorder, seconds)
             if load.lost:
                 raise HostLost(load.lost)
         except Stopped as early:
@@ -193,9 +225,7 @@ def _run_program(run: Run, recorder: Recorder, command: Command, context: SetupC
 @contextmanager
 def _started(recorder: Recorder, context: SetupContext, command: Command, events: "Queue[object]") -> Iterator[Load]:
     """Start the program once the attempt is known to be current, and end it in any case."""
-    server_version = versions.of_server(context.run)
-    at = synchronized_start.await_start(recorder, context.check)
-    recorder.begin(at, status=Status.RUNNING, command=command.shown or command.argv, server_version=server_version)
+    at = _begin(recorder, context, command)
     synchronized_start.wait_until(at)
     load = context.place.start(command, events)
     try:
@@ -203,6 +233,18 @@ def _started(recorder: Recorder, context: SetupContext, command: Command, events
         yield load
     finally:
         load.stop()
+
+
+def _begin(recorder: Recorder, context: SetupContext, command: Command) -> float:
+    """Record the start of the load, or of a later stage of it; return the monotonic time to start it at."""
+    shown = command.shown or command.argv
+    if recorder.has_begun:
+        recorder.state(command=shown)
+        return time.monotonic()
+    server_version = versions.of_server(context.run)
+    at = synchronized_start.await_start(recorder, context.check)
+    recorder.begin(at, status=Status.RUNNING, command=shown, server_version=server_version)
+    return at
 
 
 def allowed_s(run: Run) -> float:
@@ -214,17 +256,23 @@ def allowed_s(run: Run) -> float:
         return PREPARING_S + datasets.tables_made(run).takes_bytes / PREPARED_BYTES_A_SECOND
     if dry_run.is_dry_run(run):
         return dry_run.LIMIT_S
-    duration = run.options.get("duration")
-    if run.options.get("transactions") or not duration:
+    return sum(_allowed_s(run.engine, options) for options in engine(run.engine).stages(run.options))
+
+
+def _allowed_s(engine_name: str, options: RunOptions) -> float:
+    """Return those seconds of a load, or of one of its stages."""
+    duration = options.get("duration")
+    if options.get("transactions") or not duration:
         return TRANSACTIONS_CEILING_S
-    starting_s: float = engine(run.engine).terms.starts_within_s
-    return starting_s + 1.1 * float(duration) + 10.0 + 0.1 * float(run.options.get("clients") or 1)
+    starting_s: float = engine(engine_name).terms.starts_within_s
+    return starting_s + 1.1 * float(duration) + 10.0 + 0.1 * float(options.get("clients") or 1)
 
 
-def _record_until_end(load: Load, recorder: Recorder, deadline: float) -> None:
+def _record_until_end(load: Load, recorder: Recorder, seconds: float) -> None:
     """Handle events until both streams have ended; raise `Stopped` and `Fenced`."""
     open_streams = {"stdout", "stderr"}
     next_check, gone_at = time.monotonic(), None
+    deadline = next_check + seconds
     while open_streams:
         try:
             event = load.events.get(timeout=max(0.0, next_check - time.monotonic()))
@@ -233,14 +281,16 @@ def _record_until_end(load: Load, recorder: Recorder, deadline: float) -> None:
         except Empty:
             pass
         if (now := time.monotonic()) >= next_check:
-            _check(load, recorder, now, deadline)
+            _check(load, recorder)
+            if now > deadline and load.exit_code() is None:
+                raise DeadlinePassed(_why_late(recorder.run, seconds))
             next_check = now + CHECK_S
             gone_at = gone_at or (now if load.exit_code() is not None else None)
             if gone_at and now - gone_at > HELD_PIPES_S:
                 return
 
 
-def _check(load: Load, recorder: Recorder, now: float, deadline: float) -> None:
+def _check(load: Load, recorder: Recorder) -> None:
     """Raise `Stopped` where the load is to end.
 
     One that has ended is in time, however long the metadata database kept this worker from hearing of it.
@@ -250,17 +300,15 @@ def _check(load: Load, recorder: Recorder, now: float, deadline: float) -> None:
         return
     if missed := early_end.why(recorder.run.thresholds, recorder.samples):
         raise ThresholdMissed(missed)
-    if now > deadline:
-        raise DeadlinePassed(_why_late(recorder.run))
 
 
-def _why_late(run: Run) -> str:
+def _why_late(run: Run, seconds: float) -> str:
     if dry_run.is_dry_run(run):
         return dry_run.why_late(run)
     text = _("it did not end within %(seconds)s s: the server or the pooler hung; figures are those until then")
     if run.purpose == Purpose.PREPARE:
         text = _("the dataset was not made within %(seconds)s s: the server hung, or its disk is very slow")
-    return text % {"seconds": f"{allowed_s(run):,.0f}"}
+    return text % {"seconds": f"{seconds:,.0f}"}
 
 
 def _heartbeat(recorder: Recorder) -> None:

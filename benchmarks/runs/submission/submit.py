@@ -113,6 +113,7 @@ def submit(request: RunRequest) -> list[Run]:
     Raises, with nothing saved: `InvalidTarget`, `InvalidOptions`, `InvalidGenerators`, `InvalidSweep`, `Refused`,
     `ClusterUnreachable` (of the pools app) and `QueueDown`.
     """
+    _refuse_stages_of_several(request)
     direct = resolve.past_the_pooler(_found(request, Purpose.LOAD)) if request.pair else None
     loads = _checked_loads(request)
     require_queue()
@@ -124,6 +125,12 @@ def submit(request: RunRequest) -> list[Run]:
             _enqueue(target, checked, fields, request.tags, run_id)
             for (target, checked), run_id in zip(planned, ids, strict=True)
         ]
+
+
+def _refuse_stages_of_several(request: RunRequest) -> None:
+    if request.options.get("stages") and (request.pair or request.sweep_clients or request.experiment):
+        text = _("only a single run has stages: leave them out, or start it without a pair, a sweep or an experiment")
+        raise InvalidOptions({"stages": [text]})
 
 
 def _checked_loads(request: RunRequest) -> list[Load]:

@@ -46,7 +46,7 @@ def recorded_after_its_time(exit_code: int | None) -> None:
         events.put(StreamEnd(stream))
     load: Any = SimpleNamespace(events=events, exit_code=lambda: exit_code)
     recorder: Any = SimpleNamespace(heartbeat=bool, cancel_requested=bool, run=Run(options=the_options()), samples=[])
-    runner._record_until_end(load, recorder, deadline=0.0)
+    runner._record_until_end(load, recorder, seconds=0.0)
 
 
 def test_a_load_that_ended_while_the_metadata_database_hung_is_in_time() -> None:

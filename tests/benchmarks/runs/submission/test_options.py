@@ -50,7 +50,7 @@ def errors_of(engine: str, raw: dict[str, Any], purpose: str = "load") -> dict[s
 def test_an_unknown_option_names_the_engines_and_the_panels_own():
     assert errors_of("pgbench", {"file": "/etc/passwd"}) == {
         "file": [
-            "'file' is not an option here; use builtin, scripts, variables, scale, clients, threads, duration, "
+            "'file' is not an option here; use builtin, scripts, variables, scale, clients, threads, duration, stages, "
             "transactions, progress, connect, protocol, rate, latency_limit, max_tries, failures_detailed, "
             "verbose_errors, exit_on_abort, continue_on_error, percentiles, sampling_rate, report_per_command, "
             "random_seed, idle_connections, idle_reads, idle_at, settings_profile, vacuum, checkpoint, warm_up"
