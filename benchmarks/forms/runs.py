@@ -19,6 +19,7 @@ from benchmarks.forms import run_sections, unsupported_options
 from benchmarks.forms.profiles import offer_profiles
 from benchmarks.forms.run_sections import WithGenerators, WithHostFile, WithStatuses, WithSweep, WithThresholds
 from benchmarks.forms.script_fields import SHOWN_APART, WithScripts, lines_field
+from benchmarks.forms.stage_fields import WithStages
 from benchmarks.forms.visible import VisibleChoices
 from benchmarks.generators import selection
 from benchmarks.generators.selection import Offer
@@ -145,7 +146,7 @@ class OptionsForm(WithStatuses, VisibleChoices, PanelForm):
         return any(field.errors or field.value() not in (one.default, None, "") for one, field in self.advanced)
 
 
-class RunForm(WithScripts, WithSweep, WithThresholds, WithHostFile, WithGenerators, OptionsForm):
+class RunForm(WithScripts, WithStages, WithSweep, WithThresholds, WithHostFile, WithGenerators, OptionsForm):
     """A run against a pool, a cluster, an external endpoint, or two in turn; only the chosen target is required."""
 
     use_required_attribute = False
@@ -217,9 +218,7 @@ class RunForm(WithScripts, WithSweep, WithThresholds, WithHostFile, WithGenerato
     def typed_options(self) -> dict[str, object]:
         """Return the raw options by name; of a sweep those of the step with the most clients."""
         typed = {**super().typed_options(), **self.typed_scripts(), **self.most_clients(self.engine_name)}
-        if typed.get("stages"):  # the form always sends both, and stages have their own
-            typed |= {"clients": None, "duration": None}
-        return typed
+        return self.typed_stages(typed)
 
     @property
     def wrong_options(self) -> list[BoundField]:

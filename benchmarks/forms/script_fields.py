@@ -19,7 +19,7 @@ from pools.forms.base import PanelForm
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
-SHOWN_APART = frozenset({"scripts", "variables"})  # kinds of options that this section shows itself
+SHOWN_APART = frozenset({"scripts", "variables", "stages"})  # kinds of options that have a section of their own
 ROWS = 4
 SPARE_ROWS = 2
 SCRIPTS_SHOWN = 500

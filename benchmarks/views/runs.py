@@ -244,7 +244,9 @@ def _first_live_pool(access: Access) -> UUID | None:
 @require_http_methods(["GET", "HEAD", "POST"])
 @needs("run.start")
 def run_preview(request: HttpRequest) -> HttpResponse:
-    """Render the command line of the form as it is filled in, or with `part=facts` what the chosen database holds.
+    """Render the command line of the form as it is filled in, or a part of the form that follows from the rest.
+
+    With `part=facts` that is what the chosen database holds, with `part=stages` the stages of the chosen shape.
 
     The form is posted because scripts are too long for a URL; nothing is changed.
     """
@@ -252,6 +254,8 @@ def run_preview(request: HttpRequest) -> HttpResponse:
     form.is_valid()
     if request.GET.get("part") == "facts":
         return render(request, "benchmarks/includes/facts.html", {"form": form, "facts": facts_of(form)})
+    if request.GET.get("part") == "stages" and form.has_stages:
+        return render(request, "benchmarks/includes/stages_field.html", {"field": form.filled_stages()})
     return render(request, "benchmarks/includes/commands.html", {"form": form, "commands": _commands(form)})
 
 

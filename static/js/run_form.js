@@ -50,4 +50,8 @@ showRoute();
 form.addEventListener("input", keepDraft);
 form.addEventListener("input", showRoute);
 form.addEventListener("change", showRoute);
+form.addEventListener("htmx:afterSettle", ({ target }) => {
+  if (!target.matches("[data-stages]")) return; // filled by the chosen shape: the command and the draft follow
+  target.querySelector("textarea").dispatchEvent(new Event("input", { bubbles: true }));
+});
 form.addEventListener("submit", () => draftKey && sessionStorage.removeItem(draftKey));

@@ -61,6 +61,28 @@ def test_the_preview_has_a_command_for_each_stage(staff) -> None:
     assert "-c 4 -j 1 -T 3 -P 1 -M simple -R 100" in answer
 
 
+def test_a_shape_gives_the_stages_while_none_is_typed(staff) -> None:
+    cluster = a_cluster()
+    asked = typed(route="direct", cluster=cluster.pk, database="shop", clients="8", duration="10", shape="spike")
+    commands = staff.post(PREVIEW, asked).text
+    assert [words in commands for words in ("-c 2 -j 2 -T 4", "-c 8 -j 2 -T 2")] == [True, True]
+    field = staff.post(f"{PREVIEW}?part=stages", asked | {"stages": "nonsense"}).text
+    assert ">\n4s 2\n2s 8\n4s 2</textarea>" in field
+    assert "errorlist" not in field
+    assert ">\n</textarea>" in staff.post(f"{PREVIEW}?part=stages", asked | {"clients": "many"}).text
+    typed_too = staff.post(PREVIEW, asked | {"stages": "7s 3"}).text
+    assert "-c 3 -j 2 -T 7" in typed_too
+    assert "-c 8" not in typed_too
+
+
+def test_an_engine_without_stages_offers_none(staff) -> None:
+    answer = staff.get(CREATE, {"engine": "sysbench"})
+    assert "shape" not in answer.context["form"].fields
+    assert "stages-field" not in answer.text
+    asked = {"engine": "sysbench", "shape": "ramp", "stages": "1s 1"}
+    assert staff.post(f"{PREVIEW}?part=stages", asked).status_code == 200
+
+
 @pytest.mark.parametrize("more", [{"route": "both"}, {"sweep_clients": "1, 2"}])
 def test_pairs_and_sweeps_have_no_stages(staff, more) -> None:
     pool = a_pool(cluster=a_cluster(), pooler=a_pooler())
