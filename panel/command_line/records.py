@@ -1,6 +1,6 @@
 """The records of the API that the commands read, with the keys that they use."""
 
-from typing import TypedDict, TypeVar
+from typing import NotRequired, TypedDict, TypeVar
 
 
 class Record(TypedDict):
@@ -50,10 +50,20 @@ class Target(TypedDict):
     label: str
 
 
+class Stage(TypedDict):
+    """The figures of one stage of a load; those of its process are there once it has ended."""
+
+    clients: int
+    duration_s: int
+    status: NotRequired[str]
+    tps: NotRequired[float | None]
+
+
 class Summary(TypedDict):
     """The figures of a whole run."""
 
     tps: float | None
+    stages: NotRequired[list[Stage]]
 
 
 class Run(Record):

@@ -1,18 +1,24 @@
 """Commands about runs: start them and judge them by limits, and compare those that ended."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from . import reports
 from .client import Api, Login, only, pool_named
 from .gates import RATIO, Gate, leave, ratio_faults, run_faults
 from .output import as_json, figure, print_json, print_table
-from .records import Arm, Comparison, Run
+from .records import Arm, Comparison, Run, Stage
 
 ENDED = frozenset({"succeeded", "failed", "cancelled", "timed_out", "lost"})
+STAGE = re.compile(
+    r"(?P<time>[0-9]{1,6})(?P<unit>[smh]?):(?P<clients>[0-9]{1,6})(?::(?P<rate>[0-9]+(?:\.[0-9]+)?)(?:/s)?)?"
+)
+SECONDS = {"s": 1, "m": 60, "h": 3600}
 PAIRS = 3  # a verdict needs three valid runs of each arm
 
 
@@ -20,6 +26,13 @@ PAIRS = 3  # a verdict needs three valid runs of each arm
 @click.argument("pool")
 @click.option("-c", "--clients", default=8, show_default=True, help="Clients of pgbench.")
 @click.option("-T", "--time", "duration", default=10, show_default=True, help="Seconds of each run.")
+@click.option(
+    "--stage",
+    "stages",
+    multiple=True,
+    metavar="TIME:CLIENTS[:RATE]",
+    help="A stage of the load, in their order, such as 30s:10 or 2m:50:500; replaces -c and -T.",
+)
 @click.option("-b", "--builtin", default="select-only", show_default=True, help="Built-in script of pgbench.")
 @click.option("-C", "--connect", is_flag=True, help="A new connection for each transaction.")
 @click.option("-O", "--option", "options", multiple=True, metavar="NAME=JSON", help="Any other option of the run.")
@@ -66,7 +79,7 @@ def _check_ratio(gates: Sequence[Gate], asked: Mapping[str, Any]) -> None:
 
 def _request(pool: str, asked: Mapping[str, Any], gates: Sequence[Gate]) -> dict[str, object]:
     """Return the request for the runs; the panel itself judges all limits but that of the ratio."""
-    options: dict[str, object] = {name: asked[name] for name in ("clients", "duration", "builtin")}
+    options = {"builtin": asked["builtin"]} | (_staged(asked["stages"]) or _constant(asked))
     options |= {"connect": True} if asked["connect"] else {}
     # Left out without a sweep, so that a panel of an older release takes the request too.
     swept = {"sweep_clients": _clients(asked["sweep_clients"])} if asked["sweep_clients"] else {}
@@ -78,6 +91,28 @@ def _request(pool: str, asked: Mapping[str, Any], gates: Sequence[Gate]) -> dict
         "repeat": asked["repeat"] or (PAIRS if asked["pair"] else 1),
         "thresholds": [gate.as_threshold() for gate in gates if gate.metric != RATIO],
     }
+
+
+def _constant(asked: Mapping[str, Any]) -> dict[str, object]:
+    return {name: asked[name] for name in ("clients", "duration")}
+
+
+def _staged(stages: Sequence[str]) -> dict[str, object]:
+    """Return the options of a load with stages; empty without any."""
+    if not stages:
+        return {}
+    source = click.get_current_context().get_parameter_source
+    if any(source(name) == ParameterSource.COMMANDLINE for name in ("clients", "duration")):
+        raise click.UsageError("each stage has a time and clients of its own: leave out -c and -T")
+    return {"stages": [_stage(text) for text in stages]}
+
+
+def _stage(text: str) -> dict[str, float]:
+    if not (found := STAGE.fullmatch(text)):
+        raise click.UsageError(f"{text!r} is not a stage: use TIME:CLIENTS, such as 30s:10, or 2m:50:500 with a rate")
+    seconds = int(found["time"]) * SECONDS[found["unit"] or "s"]
+    stage: dict[str, float] = {"duration_s": seconds, "clients": int(found["clients"])}
+    return stage | ({"rate": float(found["rate"])} if found["rate"] else {})
 
 
 def _clients(text: str) -> list[int]:
@@ -139,6 +174,17 @@ def _print_runs(runs: Sequence[Run]) -> None:
         for one in runs
     ]
     print_table(("RUN", "TARGET", "STATUS", "VALIDITY", "TPS"), rows)
+    for one in runs:
+        if stages := one["summary"].get("stages"):
+            _print_stages(stages)
+
+
+def _print_stages(stages: Sequence[Stage]) -> None:
+    rows = [
+        [number, stage["clients"], f"{stage['duration_s']} s", stage.get("status", "–"), figure(stage.get("tps"))]
+        for number, stage in enumerate(stages, 1)
+    ]
+    print_table(("STAGE", "CLIENTS", "TIME", "STATUS", "TPS"), rows)
 
 
 def _print_comparison(found: Comparison) -> None:

@@ -135,26 +135,71 @@ def test_the_reports_are_written_where_the_gate_fails_too(monkeypatch: pytest.Mo
     assert (unwritable.exit_code, "can't be written" in unwritable.output) == (2, True)
 
 
-@pytest.mark.parametrize(
-    ("words", "sent"), [([], {}), (["--sweep-clients", "1,4 16"], {"sweep_clients": [1, 4, 16]})], ids=["one", "sweep"]
-)
-def test_a_sweep_is_sent_only_where_one_is_asked_for(
-    monkeypatch: pytest.MonkeyPatch, words: list[str], sent: dict[str, list[int]]
-) -> None:
-    bodies: list[dict[str, object]] = []
+@pytest.fixture
+def bodies(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """The requests for runs that the client sends."""
+    sent: list[dict[str, Any]] = []
 
     class Recording(FakeApi):
         def post(self, _path: str, body: object) -> Run:
             assert isinstance(body, dict)
-            bodies.append(body)
+            sent.append(body)
             return super().post(_path, body)
 
     monkeypatch.setattr(runs, "Api", Recording)
     monkeypatch.setattr(runs.Login, "read", lambda: None)
     monkeypatch.setattr(runs, "pool_named", lambda _api, name: {"id": name})
+    return sent
+
+
+@pytest.mark.parametrize(
+    ("words", "sent"), [([], {}), (["--sweep-clients", "1,4 16"], {"sweep_clients": [1, 4, 16]})], ids=["one", "sweep"]
+)
+def test_a_sweep_is_sent_only_where_one_is_asked_for(
+    bodies: list[dict[str, Any]], words: list[str], sent: dict[str, list[int]]
+) -> None:
     done = CliRunner().invoke(pooldeck, ["run", "orders", *words])
     assert done.exit_code == 0, done.output
     assert [{name: body[name] for name in body if name == "sweep_clients"} for body in bodies] == [sent]
+
+
+def test_stages_take_the_place_of_clients_and_duration(bodies: list[dict[str, Any]]) -> None:
+    words = ["run", "orders", "--stage", "30s:10", "--stage", "2m:50:500", "--stage", "5:1:0.5/s"]
+    done = CliRunner().invoke(pooldeck, words)
+    assert done.exit_code == 0, done.output
+    assert [body["options"] for body in bodies] == [
+        {
+            "builtin": "select-only",
+            "stages": [
+                {"duration_s": 30, "clients": 10},
+                {"duration_s": 120, "clients": 50, "rate": 500.0},
+                {"duration_s": 5, "clients": 1, "rate": 0.5},
+            ],
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--stage", "30s"], "'30s' is not a stage: use TIME:CLIENTS"),
+        (["--stage", "30s:1", "-c", "4"], "leave out -c and -T"),
+        (["--stage", "30s:1", "--time", "4"], "leave out -c and -T"),
+    ],
+)
+def test_a_wrong_stage_sends_nothing(bodies: list[dict[str, Any]], words: list[str], reason: str) -> None:
+    done = CliRunner().invoke(pooldeck, ["run", "orders", *words])
+    assert (done.exit_code, bodies) == (2, [])
+    assert reason in done.output
+
+
+def test_the_figures_of_stages_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    runs._print_stages(
+        [{"clients": 4, "duration_s": 30, "status": "succeeded", "tps": 1200.5}, {"clients": 8, "duration_s": 5}]
+    )
+    first, second = (line.split() for line in capsys.readouterr().out.splitlines()[1:])
+    assert first[:5] == ["1", "4", "30", "s", "succeeded"]
+    assert second == ["2", "8", "5", "s", "–", "–"]
 
 
 @pytest.mark.parametrize("beginning", SCHEMAS)

@@ -91,6 +91,28 @@ def test_a_killed_worker_takes_its_load_along_and_the_run_is_lost_with_its_reaso
     assert reaper.reap() == []
 
 
+def test_a_worker_killed_in_the_second_stage_leaves_the_figures_of_the_first_and_starts_no_other(
+    worker: TestWorker, submit: Submit
+) -> None:
+    stages = [{"duration_s": 1, "clients": 1}, *[{"duration_s": 60, "clients": 2, "rate": 200}] * 2]
+    run = submit(stages=stages, clients=None, transactions=None)
+    running = wait_for(run, lambda one: len(one.summary.get("stages", [])) == 2 and has_samples(2)(one))
+    (pid,) = pgbenches(running)
+    worker.kill(signal.SIGKILL)
+    killed_at = time.monotonic()
+    while pgbenches(running) or is_alive(pid):
+        assert time.monotonic() - killed_at < 10, "pgbench outlives its worker"
+        time.sleep(0.01)
+    wait_until_load_is_silent(running)
+    Run.objects.filter(pk=run.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert [lost.pk for lost in reaper.reap()] == [run.pk]
+    lost = Run.objects.get(pk=run.pk)
+    assert (lost.status, lost.validity) == (Status.LOST, Validity.INCOMPLETE)
+    first, second = lost.summary["stages"]
+    assert (first["status"], "tps" in first, "tps" in second) == ("succeeded", True, False)
+    assert (homes_of(lost), pgbenches(lost)) == ([], [])
+
+
 @pytest.mark.slow
 def test_a_run_whose_worker_dies_is_found_lost_by_the_clock_alone(
     worker: TestWorker, make_worker: Callable[..., TestWorker], submit: Submit, queue: RedisServer, tmp_path: Path
