@@ -33,6 +33,18 @@ def test_a_run_has_every_latency_in_its_histogram_as_one_of_a_worker(
     assert homes(run) == []
 
 
+def test_the_log_of_each_stage_comes_to_its_end(cluster: Cluster, dataset: str, host: Host) -> None:
+    stages = [{"duration_s": 2, "clients": 1}, {"duration_s": 2, "clients": 2, "rate": 300}]
+    logged = {"percentiles": True, "sampling_rate": 0.5, "threads": 1}
+    run = execute(submitted(cluster, dataset, registry.add_host(host), stages=stages, **logged))
+    assert (run.status, run.error) == (Status.SUCCEEDED, "")
+    for stage in run.summary["stages"]:
+        assert stage["latency_samples"] == pytest.approx(stage["transactions"] / 2, rel=0.3)
+    assert LatencyHistogram.objects.get(run=run).count == run.summary["latency_samples"]
+    assert sum(stage["latency_samples"] for stage in run.summary["stages"]) == run.summary["latency_samples"]
+    assert homes(run) == []
+
+
 def test_its_intervals_have_them_while_it_runs(cluster: Cluster, dataset: str, host: Host) -> None:
     options = LOGGED | {"clients": 2, "threads": 2, "duration": 60, "rate": 2_000}
     run = submitted(cluster, dataset, registry.add_host(host), **options)
