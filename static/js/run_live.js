@@ -28,6 +28,7 @@ let failed = samples.reduce((total, sample) => total + (sample.failed || 0), 0);
 let timing = { left: course.left_s, at: performance.now() };
 
 const CHARTS = chartsOf(rows, course.uncounted);
+if (course.staged) CHARTS.tps.options = { ...CHARTS.tps.options, marksNamed: true };
 const AT_ONCE = ["tps", "latency"];
 const KEYS = {
   pool: ["pool", "maxwait"],
@@ -58,7 +59,9 @@ function buildCharts() {
 /** A mark where each stage of the load began, as far as the page's table knows; those that are there already stay. */
 function markStages() {
   const begun = [...document.querySelectorAll("[data-stage-began]")];
-  stack.marks.add(begun.map(({ dataset: { stageBegan, stageLabel: label } }) => ({ t: Number(stageBegan), label, text: label })));
+  stack.marks.add(
+    begun.map(({ dataset: { stageBegan, stageLabel: label } }) => ({ t: Number(stageBegan), label, text: label })),
+  );
 }
 
 /** Whether it has a value to draw; of a run that is over a single look, at its start, tells nothing. */
@@ -184,7 +187,8 @@ const handlers = {
       document.querySelector("[data-progress-text]").textContent = Math.round(state.progress_percent);
     }
     const shown = document.querySelector("#run-head").dataset;
-    if (course.staged || shown.runStatus !== state.status || (state.cancel_requested && !shown.cancelRequested)) refresh();
+    if (course.staged || shown.runStatus !== state.status || (state.cancel_requested && !shown.cancelRequested))
+      refresh();
   },
   end() {
     course.final = true;

@@ -16,6 +16,7 @@ from benchmarks.analysis.chart_series import planned_seconds
 from benchmarks.analysis.downsampling import thinned
 from benchmarks.analysis.latency import report
 from benchmarks.models import Run, RunOutput, metrics, thresholds
+from benchmarks.results import stages
 from benchmarks.results.export import observation_charts
 from benchmarks.results.export.svg import Line, draw
 from benchmarks.runs.observers import summary_text as observer_text
@@ -41,6 +42,7 @@ def of(run: Run) -> str:
         "spread": spread,
         "columns": report.columns(spread) if spread else [],
         "parts": run.parts.order_by("number"),
+        "stages": stages.rows_of(run),
         "conditions": setup_text.in_words(run.conditions) + observer_text.in_words(run.conditions.get("meanwhile", {})),
         "server": run.evidence.get("server", {}),
         "pooler": run.evidence.get("pooler"),

@@ -133,6 +133,12 @@ def test_runs_of_other_stages_are_not_judged_by_each_other(staff) -> None:
     )
 
 
+def test_the_page_as_a_file_has_the_stages(staff) -> None:
+    exported = staff.get(f"/api/v1/runs/{a_staged_run().pk}/export/", {"as": "html"}).getvalue().decode()
+    assert "<td>2: 3s 4 100/s</td>" in exported
+    assert '<td class="number">512.5</td>' in exported
+
+
 def test_the_api_has_the_stages_of_a_run(staff) -> None:
     run = a_staged_run()
     answer = staff.get(f"/api/v1/runs/{run.pk}/").json()
