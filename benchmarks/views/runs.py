@@ -286,11 +286,13 @@ def _targets(form: RunForm, cluster: Cluster | None, database: str) -> Iterator[
 
 
 def _command(form: RunForm, endpoint: Endpoint, pool: Pool | None) -> str:
-    """Return the command line with all options that the worker would add."""
+    """Return the command line with all options that the worker would add; a line for each stage."""
     cluster, database = form.choice or (None, "")
     options = form.cleaned_data["options"]
     run = Run(engine=form.engine_name, cluster=cluster, database=database, pool=pool, options=options)
-    return str(engine(form.engine_name).preview(sampling.options_of(run), endpoint))
+    program = engine(form.engine_name)
+    stages = [sampling.options_of(run, stage) for stage in program.stages(options)]
+    return "\n".join(str(program.preview(stage, endpoint)) for stage in stages)
 
 
 @require_POST

@@ -1,5 +1,7 @@
 """Share of a load's transactions to log: enough for a firm p99, and few enough to read cheaply."""
 
+from copy import copy
+
 from benchmarks.analysis.latency.histogram import FIRM_COUNT
 from benchmarks.engines import engine
 from benchmarks.models import FINAL, Run
@@ -18,8 +20,14 @@ BEYOND_PING = 8  # factor by which a load's logins and statements may be faster 
 ALIKE = ("builtin", "scripts", "connect")
 
 
-def options_of(run: Run) -> RunOptions:
-    """Return the run's options, adding the share to log where it logs and none was chosen."""
+def options_of(run: Run, stage: RunOptions | None = None) -> RunOptions:
+    """Return the options of a run or of one stage of its load, adding the share to log where none was chosen.
+
+    Each stage has a share of its own: one with a low rate has few transactions, and would hardly be logged otherwise.
+    """
+    if stage is not None:
+        run = copy(run)
+        run.options = stage
     options = run.options
     if options.get("percentiles") and not options.get("sampling_rate"):
         known = known_tps(run)

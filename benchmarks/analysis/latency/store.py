@@ -6,7 +6,7 @@ from typing import cast
 from django.db import transaction
 
 from benchmarks.analysis.latency import sampling
-from benchmarks.analysis.latency.histogram import Histogram
+from benchmarks.analysis.latency.histogram import Histogram, merged
 from benchmarks.analysis.latency.intervals import Figures, Intervals
 from benchmarks.analysis.latency.log_follower import Follower
 from benchmarks.engines import engine
@@ -67,25 +67,26 @@ def correct(run: Run, seqs: Sequence[int], figures: Mapping[int, Figures]) -> No
         _correct(run, seqs, figures)
 
 
-def keep_stages(
-    run: Run, encoded: Sequence[str], sampling_rate: float, corrections: Mapping[int, Figures]
-) -> dict[str, float]:
-    """Store the merged histogram of a load's stages, of each of which the same share was logged; return its figures.
+def correct_samples(run: Run, figures: Mapping[int, Figures]) -> None:
+    """Write percentiles that became known after their samples were, by the samples' numbers; raises `Fenced`."""
+    correct(run, [*figures], dict(enumerate(figures.values())))
 
-    `encoded` are the histograms of all stages, or none where a log was read in part; `corrections` are figures of
-    samples by their numbers. Raises `Fenced`.
+
+def keep_merged(run: Run, kept: Sequence[LatencyHistogram]) -> dict[str, float]:
+    """Store the latencies of all parts or stages of a run as its own, and return the figures for the summary.
+
+    Each weighs as much as its transactions, whatever share of them was logged.
     """
-    whole = Histogram()
-    for one in encoded:
-        whole.add_encoded(one)
-    with transaction.atomic():
-        run.write()
-        for seq, values in corrections.items():
-            Sample.objects.filter(run=run, attempt=run.attempt, seq=seq).update(**values)
-        if whole.count:
-            kept = {"encoded": whole.encoded(), "count": whole.count, "sampling_rate": sampling_rate}
-            LatencyHistogram.objects.update_or_create(run=run, defaults=kept)
-    return _percentiles_of(whole) if whole.count else {}
+    whole = merged((one.encoded, one.stands_for) for one in kept)
+    logged = sum(one.count for one in kept)
+    values = {
+        "encoded": whole.encoded(),
+        "count": logged,
+        "sampling_rate": logged / sum(one.stands_for for one in kept),
+    }
+    LatencyHistogram.objects.update_or_create(run=run, defaults=values)
+    percentiles = {f"latency_{name}_ms": ms for name, ms in whole.percentiles_ms(logged).items()}
+    return percentiles | {"latency_samples": logged}
 
 
 def _correct(run: Run, seqs: Sequence[int], figures: Mapping[int, Figures]) -> None:

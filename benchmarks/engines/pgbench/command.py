@@ -11,7 +11,7 @@ from pathlib import Path
 from psycopg.conninfo import make_conninfo
 
 from benchmarks.engines.option_parsing import as_text
-from benchmarks.engines.pgbench import scripts, stages, variables
+from benchmarks.engines.pgbench import scripts, variables
 from benchmarks.engines.pgbench.option_catalog import LOAD, PREPARE
 from benchmarks.engines.pgbench.options import passed, unsupported_options
 from benchmarks.engines.pgbench.typed_options import PgbenchOptions
@@ -51,8 +51,8 @@ def build_command(
 
 
 def preview(options: PgbenchOptions, endpoint: Endpoint, *, purpose: str = LOAD, binary: str = "pgbench") -> str:
-    """Return the same arguments quoted for a shell; a line for each stage."""
-    return "\n".join(shlex.join(_arguments(one, purpose, binary, endpoint)) for one in stages.stages(options))
+    """Return the same arguments quoted for a shell."""
+    return shlex.join(_arguments(options, purpose, binary, endpoint))
 
 
 def _arguments(options: PgbenchOptions, purpose: str, binary: str, endpoint: Endpoint) -> list[str]:

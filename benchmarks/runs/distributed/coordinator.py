@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from django.utils.translation import gettext as _
 
-from benchmarks.analysis.latency import histogram
+from benchmarks.analysis.latency import store
 from benchmarks.errors import Fenced
 from benchmarks.models import LatencyHistogram, Run, Status, Validity
 from benchmarks.models.columns import EndColumns
@@ -210,10 +210,4 @@ def summary(run: Run, parts: list[Run]) -> Summary:
     kept = list(LatencyHistogram.objects.filter(run__in=parts))
     if not kept or len(kept) < len(parts):
         return figures
-    merged = histogram.merged((one.encoded, one.stands_for) for one in kept)
-    logged = sum(one.count for one in kept)
-    rate = logged / sum(one.stands_for for one in kept)
-    values = {"encoded": merged.encoded(), "count": logged, "sampling_rate": rate}
-    LatencyHistogram.objects.update_or_create(run=run, defaults=values)
-    percentiles = {f"latency_{name}_ms": value for name, value in merged.percentiles_ms(logged).items()}
-    return {**with_figures(figures, percentiles), "latency_samples": logged}
+    return with_figures(figures, store.keep_merged(run, kept))

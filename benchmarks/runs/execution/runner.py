@@ -130,14 +130,14 @@ def _run_stages(
     Each has what its process needs of its own: command, log and deadline.
     """
     run, done = recorder.run, list[StageResult]()
-    for asked in engine(run.engine).stages(sampling.options_of(run)):
+    for asked in engine(run.engine).stages(run.options):
         try:
             context.check()
         except Stopped as early:
             if not done:
                 raise
             return done, early
-        options, recorder.log_follower = store.followed(run.engine, asked, context.place)
+        options, recorder.log_follower = store.followed(run.engine, sampling.options_of(run, asked), context.place)
         recorder.begin_stage(summary=stages.so_far(done, options, recorder.t(time.monotonic()) if done else 0.0))
         ended = _run_program(recorder, context.command(options), context, around, _allowed_s(run.engine, options))
         done.append(stages.result_of(recorder, options, *ended))

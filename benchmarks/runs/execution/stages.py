@@ -15,7 +15,7 @@ from benchmarks.analysis.latency import store
 from benchmarks.analysis.latency.intervals import Figures
 from benchmarks.engines import engine
 from benchmarks.engines.base import Output
-from benchmarks.models import Run, Status, Validity
+from benchmarks.models import LatencyHistogram, Run, Status, Validity
 from benchmarks.models.columns import EndColumns
 from benchmarks.models.options import RunOptions
 from benchmarks.models.summaries import StageSummary, Summary, with_figures
@@ -33,15 +33,13 @@ MEANS = ("latency_avg_ms", "lag_avg_ms")
 
 @dataclass(frozen=True)
 class StageLog:
-    """What the log of a stage adds to its run.
+    """What the log of a stage adds to its run: a histogram, which is not saved, and percentiles of samples by number.
 
-    `encoded` is the histogram of its latencies (empty: it has none), `is_whole` is False where it was read in part, and
-    `corrections` are percentiles of samples by their numbers.
+    `is_whole` is False where it was read in part; then it has no histogram.
     """
 
-    encoded: str = ""
+    histogram: LatencyHistogram | None = None
     is_whole: bool = True
-    sampling_rate: float = 1.0
     corrections: Mapping[int, Figures] = field(default_factory=dict)
     figures: Mapping[str, float] = field(default_factory=dict)
 
@@ -93,13 +91,15 @@ def _log_of(recorder: Recorder) -> StageLog:
         return StageLog()
     if follower.broken:
         return StageLog(is_whole=False)
-    intervals, rate = follower.intervals, follower.files.sampling_rate
+    intervals = follower.intervals
     seqs = recorder.sample_seqs[len(recorder.sample_seqs) - len(recorder.stage_samples) :]
     corrections = {seqs[place]: values for place, values in intervals.changed().items() if values}
     if not intervals.whole.count:
-        return StageLog(sampling_rate=rate, corrections=corrections)
+        return StageLog(corrections=corrections)
+    rate, encoded = follower.files.sampling_rate, intervals.whole.encoded()
+    found = LatencyHistogram(encoded=encoded, count=intervals.whole.count, sampling_rate=rate)
     figures = store.figures_of(intervals, scheduled=follower.files.scheduled)
-    return StageLog(intervals.whole.encoded(), True, rate, corrections, figures)
+    return StageLog(found, corrections=corrections, figures=figures)
 
 
 def _status_of(recorder: Recorder, output: Output, exit_code: int, stop: Stopped | None) -> tuple[Status, str]:
@@ -147,9 +147,9 @@ def _of_stage(number: int, asked: int, sentence: str) -> str:
 def _summary(run: Run, done: Sequence[StageResult], *, is_whole: bool) -> Summary:
     """Return the figures of each stage and, where all ended well, of the whole; the histogram is stored."""
     logs = [one.log for one in done]
-    corrections = {seq: values for one in logs for seq, values in one.corrections.items()}
-    encoded = [one.encoded for one in logs if one.encoded] if all(one.is_whole for one in logs) else []
-    logged = store.keep_stages(run, encoded, logs[-1].sampling_rate, corrections)
+    store.correct_samples(run, {seq: values for one in logs for seq, values in one.corrections.items()})
+    kept = [one.histogram for one in logs if one.histogram] if all(one.is_whole for one in logs) else []
+    logged = store.keep_merged(run, kept) if kept else {}
     figures = [one.figures for one in done]
     whole = store.as_shown(with_figures(totals_of(figures), logged)) if is_whole else Summary()
     return {**whole, "stages": figures}

@@ -67,6 +67,19 @@ def test_each_stage_has_its_figures_and_the_whole_their_sums(
     assert (run.options["clients"], run.options["duration"]) == (3, 7)
 
 
+def test_a_stage_with_a_low_rate_is_logged_whole_and_weighs_by_its_transactions(cluster: Cluster, dataset: str) -> None:
+    stages: list[Stage] = [{"duration_s": 2, "clients": 2}, {"duration_s": 2, "clients": 1, "rate": 50}]
+    run = execute(staged(cluster, dataset, stages, sampling_rate=None))
+    assert run.status == Status.SUCCEEDED, run.error
+    fast, slow = run.summary["stages"]
+    assert slow["latency_samples"] == slow["transactions"]
+    assert fast["latency_samples"] < fast["transactions"] / 1.5
+    kept = LatencyHistogram.objects.get(run=run)
+    assert kept.count == run.summary["latency_samples"] == fast["latency_samples"] + slow["latency_samples"]
+    assert kept.stands_for == pytest.approx(run.summary["transactions"], rel=0.1)
+    assert run.summary["latency_p50_ms"] == pytest.approx(fast["latency_p50_ms"], rel=0.1)
+
+
 def test_a_stage_that_fails_is_named_and_those_before_it_keep_their_figures(cluster: Cluster, dataset: str) -> None:
     stages: list[Stage] = [
         {"duration_s": 1, "clients": 1},

@@ -3,6 +3,7 @@
 import pytest
 
 from benchmarks.analysis.latency.sampling import guessed_tps, known_tps, options_of, rate
+from benchmarks.engines import ENGINES
 from benchmarks.models import Run, Status
 from tests.benchmarks.records import a_finished_run, a_run, the_options
 
@@ -98,6 +99,16 @@ def test_a_rate_bounds_what_is_expected_and_says_nothing_of_what_is_reached():
     assert guessed_tps(run_of(rate=200.0)) == 200.0
     done(200.0, rate=200.0)
     assert known_tps(run_of()) is None
+
+
+def test_each_stage_has_a_share_of_its_own_and_a_run_of_them_tells_nothing():
+    stages = [{"duration_s": 10, "clients": 2}, {"duration_s": 10, "clients": 2, "rate": 10}]
+    done(900.0, stages=stages)
+    assert known_tps(run_of(clients=2)) is None
+    run = run_of(stages=stages)
+    shares = [options_of(run, stage)["sampling_rate"] for stage in ENGINES["pgbench"].stages(run.options)]
+    assert shares == [0.1, None]
+    assert run.options["stages"] == stages
 
 
 def test_a_chosen_share_stays_and_no_percentiles_need_none():
