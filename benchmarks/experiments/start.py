@@ -270,7 +270,7 @@ def _check_options(spec: PlaybookSpec, request: ExperimentRequest, arms: Sequenc
 
     Scripts of the library are looked up by the runs, which belong to the panel: whoever starts it has to see them.
     """
-    if request.options.get("stages"):
+    if any(arm.options.get("stages") for arm in arms):
         raise InvalidExperiment({"options": [_("stages: only a single run has them: leave them out")]})
     may_see_all = request.access is None or request.access.sees_all
     for arm in arms if request.options or not may_see_all else ():

@@ -58,3 +58,12 @@ def test_scripts_alone_get_the_scale_of_the_tables(queue: None) -> None:
     arms = {arm.key: arm.options for arm in start.arms_of(experiment)}
     assert (arms["range-direct-0"]["scale"], arms["range-direct-0"]["duration"]) == (3, 3)
     assert "scale" not in arms["select-direct-0"]  # pgbench counts it itself
+
+
+@pytest.mark.django_db
+def test_the_runs_of_an_experiment_have_no_stages(queue: None) -> None:
+    asked = {"playbook": "idle-tax", "cluster": a_cluster(protected=False), "author": person()}
+    stages = {"stages": [{"duration_s": 2, "clients": 4}]}
+    with pytest.raises(start.InvalidExperiment) as caught:
+        start.start(ExperimentRequest(**asked, options=stages))
+    assert caught.value.errors == {"options": ["stages: only a single run has them: leave them out"]}

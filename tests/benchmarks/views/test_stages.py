@@ -101,6 +101,12 @@ def test_the_page_has_the_figures_of_each_stage_and_says_which_did_not_begin(sta
     assert "No figures of the whole" in answer
 
 
+def test_the_list_says_that_a_run_has_stages(staff) -> None:
+    a_staged_run()
+    answer = page_of(staff.get("/runs/"))
+    assert "4 clients · 3 stages" in answer
+
+
 def test_a_stage_that_goes_on_has_no_state_of_its_own(staff) -> None:
     begun = [{"clients": 1, "duration_s": 2, "began_s": 0.0}]
     run = a_staged_run(status=Status.RUNNING, summary={"stages": begun}, validity="", error="", finished_at=None)

@@ -68,6 +68,22 @@ def test_the_first_progress_line_sets_the_clock(recorder, described):
     assert described[2][2] == {"t": 3.0, **FIGURES}
 
 
+def test_the_process_of_each_stage_has_a_clock_of_its_own_on_that_of_the_run(recorder):
+    at = time.monotonic() - 10.0
+    recorder.begin(at)
+    recorder.sample(Progress(t=1.0, tps=10.0, latency_ms=1.0, stddev_ms=None), at + 1.5)  # began 0.5 s later
+    recorder.line("stdout", "first")
+    recorder.begin_stage(summary={"stages": [{"clients": 1}]})
+    assert (recorder.stage_samples, recorder.output.of_stage("stdout")) == ([], "")
+    recorder.line("stdout", "second")
+    for t in (1.0, 2.0):
+        recorder.sample(Progress(t=t, tps=20.0, latency_ms=1.0, stddev_ms=None), at + 4.0 + t)
+    assert [sample.t for sample in Sample.objects.order_by("seq")] == [1.0, 4.5, 5.5]
+    assert ([one.t for one in recorder.stage_samples], recorder.stage_began_s) == ([1.0, 2.0], 3.5)
+    assert recorder.output.of_stage("stdout") == "second\n"
+    assert Run.objects.get().summary == {"stages": [{"clients": 1}]}
+
+
 def test_looks_wait_for_each_other_and_are_kept_and_told_together(recorder, described):
     recorder.begin(at := time.monotonic())
     recorder.observe(ObservedFigures(ObservationKind.HOST, at + 1.5, {"cpu_percent": 40.0}))
