@@ -38,4 +38,3 @@ def test_a_shape_fills_the_stages_and_each_is_a_mark_and_a_row(page: Page, insta
     page.reload()
     expect(page.locator("#charts canvas").first).to_be_visible()
     assert page.evaluate(marks) == ["stage 1: 2s 2", "stage 2: 2s 4 100/s"]
-    page.screenshot(path="/tmp/pd/stages/run.png", full_page=True)

@@ -9,7 +9,7 @@ from django.db import connections
 
 from benchmarks.models import LatencyHistogram, Run, Status, Validity
 from benchmarks.models.options import Stage
-from pools.models import Cluster
+from pools.models import Cluster, Pool
 from tests.benchmarks.submitting import submit_one
 from tests.live.benchmarks.conftest import ended, execute, pgbenches, wait_for
 from tests.live.conftest import APP_ROLE
@@ -96,6 +96,27 @@ def test_a_stage_that_fails_is_named_and_those_before_it_keep_their_figures(clus
     assert second["status"] == "failed"
     assert "tps" not in second
     assert "tps" not in run.summary
+
+
+def test_stages_go_through_a_pool_after_a_warm_up_and_are_observed_as_one_load(pool: Pool, dataset: str) -> None:
+    stages: list[Stage] = [{"duration_s": 2, "clients": 1}, {"duration_s": 2, "clients": 4, "rate": 200}]
+    options = {"stages": stages, "threads": 1, "warm_up": 1, "idle_connections": 2}
+    run = execute(submit_one(target={"pool": str(pool.pk)}, options=options, author=None, is_admin=True))
+    assert (run.status, run.error) == (Status.SUCCEEDED, "")
+    first, second = run.summary["stages"]
+    assert second["began_s"] - first["duration_s"] < 1
+    looks = run.pool_samples.order_by("t")
+    assert [looks.filter(t__lt=2).exists(), looks.filter(t__gte=second["began_s"]).exists()] == [True, True]
+    assert run.conditions["warm_up"]["tps"] > 0
+    assert run.conditions["meanwhile"]
+
+
+def test_a_stage_that_hangs_is_given_up_at_its_own_deadline(cluster: Cluster, dataset: str) -> None:
+    stages: list[Stage] = [{"duration_s": 1, "clients": 1}, {"duration_s": 600, "clients": 1}]
+    run = execute(staged(cluster, dataset, stages, scripts=[{"text": "SELECT pg_sleep(60);\n"}]))
+    assert run.status == Status.TIMED_OUT
+    assert run.error.startswith("stage 1 of 2: it did not end within 11 s")
+    assert [one["status"] for one in run.summary["stages"]] == ["timed_out"]
 
 
 def test_a_run_cancelled_in_its_second_stage_ends_it_and_starts_no_other(cluster: Cluster, dataset: str) -> None:
