@@ -91,6 +91,21 @@ OF_RUNS: Requests = {
             },
         ),
         (
+            _("A spike in one run: few clients, then 64, then few again at a rate"),
+            {
+                "target": {"pool": POOL},
+                "engine": "pgbench",
+                "options": {
+                    "builtin": "select-only",
+                    "stages": [
+                        {"duration_s": 60, "clients": 8},
+                        {"duration_s": 20, "clients": 64},
+                        {"duration_s": 60, "clients": 8, "rate": 500},
+                    ],
+                },
+            },
+        ),
+        (
             _("A script of your own with idle connections beside it, on an external endpoint"),
             {
                 "target": {"external": EXTERNAL},
