@@ -5,9 +5,12 @@ import json
 import sys
 import time
 import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+import psycopg
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
@@ -16,6 +19,7 @@ CHROMIUM = "/usr/bin/chromium-headless-shell"
 SIZE = {"width": 1200, "height": 760}
 SECONDS, FRAME_EVERY_S = 20, 1.2
 SHOWN_WIDTH = 1000
+SELLING = "UPDATE stock SET pieces = pieces - 1"
 ENDED = {"succeeded", "failed", "cancelled", "timed_out", "lost"}
 
 
@@ -54,6 +58,22 @@ class Demo:
         page.fill("[name=password]", self.facts["password"])
         page.click("main button[type=submit]")
         page.wait_for_url(f"{self.facts['url']}/")
+
+    @contextmanager
+    def blocked(self, pool: dict[str, Any]) -> Iterator[None]:
+        """Let all server connections of a pool wait for a migration that was left open, and clients for these."""
+        uri = self.call(f"pools/{pool['id']}/connection/?as=uri&reveal=1")["text"]
+        with ExitStack() as stack:
+            migration = stack.enter_context(psycopg.connect(uri, application_name="migration"))
+            migration.execute("CREATE TABLE stock AS SELECT 9 AS pieces")
+            migration.commit()
+            migration.execute(SELLING)
+            for _number in range(pool["size"] + 2):
+                client = psycopg.connect(uri, application_name="shop")
+                stack.callback(client.close)
+                client.pgconn.send_query(SELLING.encode())
+            stack.callback(migration.close)
+            yield
 
 
 def shrunk(png: bytes) -> Image.Image:
@@ -105,6 +125,8 @@ def main(home: Path) -> None:
             demo.wait_for(run, ENDED)
         query = "&".join(f"run={run['id']}" for run in runs)
         still(page, f"{url}/runs/compare/?{query}", "comparison")
+        with demo.blocked(pool):
+            still(page, f"{url}/pools/{pool['id']}/waiting/", "waiting")
         browser.close()
 
 
