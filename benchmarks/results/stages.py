@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
-from benchmarks.engines import stage_lines
+from benchmarks.engines import option_parsing, stage_lines
 from benchmarks.models import Run, Status
 from benchmarks.models.options import Stage
 from benchmarks.models.summaries import StageSummary
@@ -25,6 +26,21 @@ class StageRow:
     def in_words(self) -> str:
         """The stage as it is typed: `30s 10`."""
         return stage_lines.in_words(self.asked)
+
+    @property
+    def mark(self) -> str:
+        """What stands in charts where it began."""
+        clients, rate = self.asked["clients"], self.asked.get("rate")
+        words = {"number": self.number, "clients": clients, "rate": rate and option_parsing.as_text(rate)}
+        if rate:
+            text = ngettext(
+                "stage %(number)s: %(clients)s client, %(rate)s/s",
+                "stage %(number)s: %(clients)s clients, %(rate)s/s",
+                clients,
+            )
+        else:
+            text = ngettext("stage %(number)s: %(clients)s client", "stage %(number)s: %(clients)s clients", clients)
+        return text % words
 
 
 def rows_of(run: Run) -> list[StageRow]:

@@ -34,7 +34,7 @@ def test_a_shape_fills_the_stages_and_each_is_a_mark_and_a_row(page: Page, insta
     installation.api.wait(f"runs/{run_id}/", "status", {"succeeded"}, ENDED_S)
     expect(rows.nth(1)).to_contain_text("succeeded")
     marks = "window.pooldeckRun.stack.marks.list.map(({ label }) => label).filter((one) => one.startsWith('stage'))"
-    assert page.evaluate(marks) == ["stage 1: 2s 2", "stage 2: 2s 4 100/s"]
+    assert page.evaluate(marks) == ["stage 1: 2 clients", "stage 2: 4 clients, 100/s"]
     page.reload()
     expect(page.locator("#charts canvas").first).to_be_visible()
-    assert page.evaluate(marks) == ["stage 1: 2s 2", "stage 2: 2s 4 100/s"]
+    assert page.evaluate(marks) == ["stage 1: 2 clients", "stage 2: 4 clients, 100/s"]

@@ -95,7 +95,7 @@ def test_pairs_and_sweeps_have_no_stages(staff, more) -> None:
 def test_the_page_has_the_figures_of_each_stage_and_says_which_did_not_begin(staff) -> None:
     answer = page_of(staff.get(f"/runs/{a_staged_run().pk}/"))
     assert 'data-stage-began="2.25"' in answer
-    assert 'data-stage-label="stage 2: 3s 4 100/s"' in answer
+    assert 'data-stage-label="stage 2: 4 clients, 100/s"' in answer
     assert "not started" in answer
     assert "stage 2 of 3: too many clients" in answer
     assert "No figures of the whole" in answer
