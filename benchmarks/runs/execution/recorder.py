@@ -144,7 +144,7 @@ class Recorder:
         that is known to be current.
         """
         self.stage_samples, self._clock_is_set, self._zero = [], False, math.inf
-        self.stage_began_s = self.t(time.monotonic()) if self.has_begun else 0.0
+        self.stage_began_s = self._after_last_sample(self.t(time.monotonic())) if self.has_begun else 0.0
         self.output.begin_stage()
         self.state(**values)
         if self._unsent.since is not None:
@@ -192,10 +192,14 @@ class Recorder:
         """
         self._clock_is_set = True
         if self.stage_began_s:
-            self.stage_began_s = self.t(zero)
+            self.stage_began_s = self._after_last_sample(self.t(zero))
             return {}
         self.began = zero
         return {"load_began_at": self._wall_clock(zero)}
+
+    def _after_last_sample(self, t: float) -> float:
+        """Return a time on the run's clock, which is late where the first line of the load came late."""
+        return max(t, self.samples[-1].t) if self.samples else t
 
     def _publish_latencies(self, follower: Follower, seq: int, latencies_us: Sequence[int]) -> None:
         """Publish the latencies of a part's sample to its coordinator."""
