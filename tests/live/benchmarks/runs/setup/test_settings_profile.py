@@ -16,10 +16,12 @@ from benchmarks.library.settings_profiles import apply, dry_start, restart, vali
 from benchmarks.models import AppliedProfile, Run, SettingsProfile, Status
 from benchmarks.models.runs import LEASE
 from benchmarks.runs.execution import outages, reaper, runner
+from benchmarks.runs.submission.submit import Placement
 from panel.quickstart.servers import PostgresServer
 from pools.clusters import connect as pg_connect
 from pools.models import Cluster
-from tests.live.benchmarks.conftest import execute, has_samples, wait_for, wait_until_load_is_silent
+from tests.benchmarks.submitting import submit_one
+from tests.live.benchmarks.conftest import execute, has_samples, short, wait_for, wait_until_load_is_silent
 from tests.live.panel_programs import TestWorker
 
 MEMORY = {"work_mem": "7MB", "checkpoint_timeout": "7min"}
@@ -134,10 +136,13 @@ def test_a_run_that_is_prepared_anew_takes_back_what_it_had_put_in_force(
     assert AppliedProfile.objects.get(run=done).restored_at
 
 
-def test_the_reaper_takes_back_what_a_killed_worker_left(submit, make_worker, profile, postgres, server_says):
+def test_the_reaper_takes_back_what_a_killed_worker_left(cluster, dataset, make_worker, profile, postgres, server_says):
     before = auto_conf(postgres)
     worker: TestWorker = make_worker("doomed")
-    run = submit(settings_profile="tuned", duration=30)
+    target = {"cluster": str(cluster.pk), "database": dataset}
+    asked = short(settings_profile="tuned", duration=30)
+    # not by the worker of other tests, which may be there
+    run = submit_one(target=target, options=asked, is_admin=True, place=Placement(["doomed"]))
     run = wait_for(run, has_samples(1))
     worker.kill()
     wait_until_load_is_silent(run)
