@@ -17,7 +17,17 @@ from benchmarks.models import (
 )
 from core.audit.tracking import OptionsOfOwner, track
 
-RUN = ("name", "purpose", "engine", "target_label", "database", "note", "is_baseline", "cancel_requested_at")
+RUN = (
+    "name",
+    "purpose",
+    "engine",
+    "target_label",
+    "database",
+    "note",
+    "is_baseline",
+    "cancel_requested_at",
+    "requested_rate",
+)
 EXPERIMENT = ("playbook", "cluster_name", "quick", "repeats", "minutes", "wanted_blocks", "cancel_requested_at")
 OF_CLUSTER: OptionsOfOwner = {"cluster": "cluster_id", "team": ("cluster__team_id",)}
 
@@ -29,7 +39,7 @@ track(
     cluster="cluster_id",
     team=("external__team_id", "cluster__team_id", "team_id"),
     author="author__username",
-    actions={"create": "run.start", "cancel_requested_at": "run.cancel"},
+    actions={"create": "run.start", "cancel_requested_at": "run.cancel", "requested_rate": "run.change_rate"},
 )
 track(
     Experiment,

@@ -23,6 +23,7 @@ from benchmarks.api.asked_runs import AskedRun, AskedRunSerializer, ImportSerial
 from benchmarks.api.exports import ExportsOfRun
 from benchmarks.api.latencies import LatenciesOfRun
 from benchmarks.api.observations import ObservationsOfRun
+from benchmarks.api.rates import RateOfRun
 from benchmarks.api.serializers import LogSerializer, RunSerializer, SampleSerializer, WaitingSerializer
 from benchmarks.errors import IllegalTransition, InvalidGenerators, InvalidOptions, InvalidSweep, InvalidTarget
 from benchmarks.forms.run_filter import RunFilter
@@ -107,6 +108,7 @@ class RunViewSet(
     LatenciesOfRun,
     ObservationsOfRun,
     AnnotationsOfRun,
+    RateOfRun,
     ExportsOfRun,
 ):
     """Executions of a load program against a cluster directly or through a pool."""
@@ -122,6 +124,7 @@ class RunViewSet(
         **dict.fromkeys(("observations", "evidence", "export"), "run.view"),
         "create": "run.start",
         "cancel": "run.cancel",
+        "rate": "run.start",
         "partial_update": "run.annotate",
         "baseline": "run.annotate",
         "import_": "run.import",

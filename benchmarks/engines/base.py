@@ -260,6 +260,7 @@ class Engine(ABC, Generic[OptionsT]):
     prepared_statements: PreparingOption | None = None  # None where it prepares none by the protocol
     missing_file = MISSING_FILE  # the message about the file that `file_needed` names
     takes_library_scripts = False  # its option `scripts` takes those of the library
+    most_stages = 1  # processes that a load may be, one after the other; of several, `with_rate` makes more
     host_program = ""  # the name of its program where a host without a worker can run it; see `find_on`
 
     @abstractmethod
@@ -284,6 +285,13 @@ class Engine(ABC, Generic[OptionsT]):
     def stages(self, options: OptionsT) -> list[OptionsT]:
         """Return the options of each process that a load is, one after the other; a constant load is one process."""
         return [options]
+
+    def with_rate(self, options: OptionsT, number: int, lasted_s: int, rate: float | None) -> OptionsT:
+        """Return the options of a load whose stage `number` (from 1) ended after so long, to go on at another rate.
+
+        Only where `most_stages` allows it; None is a load without a rate.
+        """
+        raise NotImplementedError
 
     def find_on(self, machine: Machine) -> Program:
         """Return the program on the machine that the load runs on; raise `ProgramMissing` with the remedy."""

@@ -6,6 +6,7 @@ from typing import TypedDict
 from benchmarks.models.advice import AdviceRecord
 from benchmarks.models.conditions import RunConditions
 from benchmarks.models.evidence import RunEvidence
+from benchmarks.models.options import RunOptions
 from benchmarks.models.summaries import Statement, Summary
 
 
@@ -34,6 +35,7 @@ class RunColumns(EndColumns, total=False):
     """Columns of a run that an attempt writes."""
 
     status: str
+    options: RunOptions
 
 
 class ExperimentColumns(TypedDict, total=False):

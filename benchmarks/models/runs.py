@@ -206,6 +206,7 @@ class Run(VisibleByOwner, ChoiceLabels):
     attempt = models.PositiveIntegerField(default=0)
     lease_until = models.DateTimeField(null=True)
     cancel_requested_at = models.DateTimeField(null=True)
+    requested_rate = models.FloatField(null=True)  # the last one asked for while it ran; 0: without a limit
     progress_percent = models.FloatField(null=True)  # progress of a dataset's creation, or of the idle connections
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)

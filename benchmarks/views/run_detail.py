@@ -25,7 +25,7 @@ from benchmarks.results import annotations, stages
 from benchmarks.runs.observers import login_cost
 from benchmarks.runs.observers import summary_text as observer_text
 from benchmarks.runs.setup import summary as setup_text
-from benchmarks.runs.submission import cancel, queue_status
+from benchmarks.runs.submission import cancel, queue_status, rate
 from benchmarks.targets import datasets
 from benchmarks.views import run_charts
 from core.accounts.access import Access, find, needs
@@ -109,6 +109,7 @@ def _parts(run: Run, access: Access) -> dict[str, object]:
     spread = report.of_run(run) if run.is_final and run.purpose == Purpose.LOAD else None
     return {
         "run": run,
+        "can_change_rate": not rate.obstacle(run),
         "tiles": _tiles(run, summary),
         "waiting": queue_status.waits_for(run),
         "pair": (pair := _pair(run, access)),

@@ -187,8 +187,9 @@ const handlers = {
       document.querySelector("[data-progress-text]").textContent = Math.round(state.progress_percent);
     }
     const shown = document.querySelector("#run-head").dataset;
-    if (course.staged || shown.runStatus !== state.status || (state.cancel_requested && !shown.cancelRequested))
-      refresh();
+    const stages = document.querySelectorAll("[data-stage-began]").length;
+    const isOld = shown.runStatus !== state.status || stages !== state.stages;
+    if (isOld || (state.cancel_requested && !shown.cancelRequested)) refresh();
   },
   end() {
     course.final = true;

@@ -30,7 +30,9 @@ class Pgbench(Engine[PgbenchOptions]):
     fields_for = staticmethod(options.fields_for)
     validate = staticmethod(options.validate)
     fitted = staticmethod(options.fitted)
+    most_stages = load_stages.MOST
     stages = staticmethod(load_stages.stages)
+    with_rate = staticmethod(load_stages.with_rate)
     unshardable = staticmethod(load_stages.unshardable)
     find = staticmethod(binary.find)
     find_on = staticmethod(binary.find_on)

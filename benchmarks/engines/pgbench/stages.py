@@ -142,6 +142,27 @@ def _of_stage(whole: PgbenchOptions, stage: Stage, number: int) -> PgbenchOption
     }
 
 
+def with_rate(options: PgbenchOptions, number: int, lasted_s: int, rate: float | None) -> PgbenchOptions:
+    """Return the options of a load whose stage `number` (from 1) ended after so long, to go on at another rate.
+
+    The rest of that stage is a stage of its own; a constant load becomes one of two stages.
+    """
+    found = [*options.get("stages", [])] or [_constant(options)]
+    ended = found[number - 1]
+    rest: Stage = {"duration_s": max(1, ended["duration_s"] - lasted_s), "clients": ended["clients"]}
+    if rate:
+        rest["rate"] = rate
+    found[number - 1 : number] = [{**ended, "duration_s": lasted_s}, rest]
+    return {**options, "rate": None, "stages": found, "duration": duration_of(found)}
+
+
+def _constant(options: PgbenchOptions) -> Stage:
+    stage: Stage = {"duration_s": options.get("duration") or 0, "clients": options.get("clients") or 1}
+    if rate := options.get("rate"):
+        stage["rate"] = rate
+    return stage
+
+
 def unshardable(options: PgbenchOptions) -> dict[str, list[str]]:
     """Return why stages are not shared: the generators' processes would drift apart from stage to stage."""
     if not options.get("stages"):

@@ -51,6 +51,12 @@ class ThresholdMissed(Stopped):
     status = Status.FAILED
 
 
+class RateChanged(Stopped):
+    """The load goes on at another rate, in another process."""
+
+    status = Status.SUCCEEDED
+
+
 class HostLost(Stopped):
     """The connection to the host that ran the load was lost."""
 

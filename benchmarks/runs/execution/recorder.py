@@ -11,7 +11,7 @@ from typing import TypeVar, Unpack
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q, QuerySet, TextField, Value
+from django.db.models import Case, F, Q, QuerySet, TextField, Value, When
 from django.db.models.functions import Concat
 from django.utils import timezone
 
@@ -20,6 +20,7 @@ from benchmarks.engines import engine
 from benchmarks.engines.base import Progress
 from benchmarks.models import FINAL, Observation, PoolSample, Run, RunOutput, Sample
 from benchmarks.models.columns import RunColumns
+from benchmarks.models.options import RunOptions
 from benchmarks.models.runs import LEASE
 from benchmarks.runs.execution import latency_exchange
 from benchmarks.runs.execution.latency_exchange import Latencies
@@ -105,6 +106,8 @@ class Recorder:
         self.stage_samples: list[Progress] = []  # of the present one, on its own clock
         self.stage_began_s = 0.0  # its beginning on the run's clock
         self._clock_is_set = False  # its first progress line came
+        self._requested_rate: float | None = None
+        self._taken_rate: float | None = None
         self.mask: Callable[[str], str] = str  # hides what readers of the run's output may not see
         # The load's clock stood at 0 then, by the progress line that came with the least delay: on a busy host some
         # lines come late, and two at once would leave an interval of no length between them.
@@ -300,22 +303,44 @@ class Recorder:
         self.flush()
 
     def cancel_requested(self) -> bool:
-        """Test whether somebody asked for the end of the run."""
+        """Test whether somebody asked for the end of the run, and note the rate that somebody asked for."""
         if not self._unsent.may_try:
             return False
         try:
-            return self._cancelled.exists()
+            found = list(self._requested.all())  # a new query, whose rows were not read yet
         except AWAY as error:
             self._unsent.note(error)
             return False
+        ends = [is_ended for is_ended, _rate in found]
+        self._requested_rate = next((rate for _is_ended, rate in found), self._requested_rate)
+        return any(ends)
+
+    @property
+    def new_rate(self) -> float | None:
+        """The rate that was asked for and that the load does not have yet (0: none); None without a request.
+
+        An interval has to be over first: the figures of what was until then come from the intervals.
+        """
+        return self._requested_rate if self.stage_samples and self._requested_rate != self._taken_rate else None
+
+    def take_rate(self, options: RunOptions) -> None:
+        """Note that the load goes on with these options, which have the rate that was asked for."""
+        self._taken_rate, self.run.options = self._requested_rate, options
+        self.state(options=options)
 
     @cached_property
-    def _cancelled(self) -> QuerySet[Run]:
-        """The run where its end was asked for; built once, since it is checked a few times a second."""
+    def _requested(self) -> QuerySet[Run, tuple[bool, float | None]]:
+        """The run where its end or another rate was asked for, as (whether it is to end, the rate).
+
+        It is built once, since it is read a few times a second.
+        """
         cancelled = Q(cancel_requested_at__isnull=False)
         if self.run.parent_id is not None:  # a part ends with its whole, for whatever reason that ended
             cancelled |= Q(parent__status__in=FINAL)
-        return self.run.current_attempt().filter(cancelled)
+        asked = self.run.current_attempt().filter(cancelled | Q(requested_rate__isnull=False))
+        return asked.annotate(is_ended=Case(When(cancelled, then=True), default=False)).values_list(
+            "is_ended", "requested_rate"
+        )
 
     def _write(self, values: RunColumns, rows: Sequence[events.Row] = ()) -> None:
         self._unsent.values |= values

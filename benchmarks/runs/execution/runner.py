@@ -30,6 +30,7 @@ from benchmarks.runs.execution.ending import (
     DeadlinePassed,
     EndState,
     HostLost,
+    RateChanged,
     Stopped,
     ThresholdMissed,
     WorkerStopped,
@@ -119,18 +120,24 @@ def _run_load(run: Run, recorder: Recorder) -> EndState:
                 options, recorder.log_follower = store.planned(run, context.place)
                 ended = _run_program(recorder, context.command(options), context, around, allowed_s(run))
                 conclude = partial(ending.of_load, run, recorder, *ended)
+                if isinstance(ended[1], RateChanged):
+                    first = stages.result_of(recorder, options, *ended)
+                    _change_rate(recorder, first, 1)
+                    found = _run_stages(recorder, context, around, first)
+                    conclude = partial(stages.ending_of, run, recorder, *found)
     return retry_until_available(conclude)
 
 
 def _run_stages(
-    recorder: Recorder, context: SetupContext, around: ServerProbe
+    recorder: Recorder, context: SetupContext, around: ServerProbe, *ended_before: StageResult
 ) -> tuple[list[StageResult], Stopped | None]:
     """Run the stages one after the other, none after one that did not end well; return why it was stopped, if it was.
 
-    Each has what its process needs of its own: command, log and deadline.
+    Each has what its process needs of its own: command, log and deadline. Another rate makes more stages of them.
     """
-    run, done = recorder.run, list[StageResult]()
-    for asked in engine(run.engine).stages(run.options):
+    run, done = recorder.run, [*ended_before]
+    while len(done) < len(asked_for := engine(run.engine).stages(run.options)):
+        asked = asked_for[len(done)]
         try:
             context.check()
         except Stopped as early:
@@ -143,7 +150,16 @@ def _run_stages(
         done.append(stages.result_of(recorder, options, *ended))
         if done[-1].status != Status.SUCCEEDED:
             return done, ended[1]
+        if isinstance(ended[1], RateChanged):
+            _change_rate(recorder, done[-1], len(done))
     return done, None
+
+
+def _change_rate(recorder: Recorder, ended: StageResult, number: int) -> None:
+    """Let the rest of the stage that was ended have the rate that was asked for."""
+    run = recorder.run
+    lasted_s, rate = ended.figures["duration_s"], recorder.new_rate
+    recorder.take_rate(engine(run.engine).with_rate(run.options, number, lasted_s, rate or None))
 
 
 @contextmanager
@@ -300,6 +316,8 @@ def _check(load: Load, recorder: Recorder) -> None:
         return
     if missed := early_end.why(recorder.run.thresholds, recorder.samples):
         raise ThresholdMissed(missed)
+    if recorder.new_rate is not None:
+        raise RateChanged
 
 
 def _why_late(run: Run, seconds: float) -> str:

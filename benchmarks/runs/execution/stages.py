@@ -14,14 +14,14 @@ from benchmarks.analysis import validity
 from benchmarks.analysis.latency import store
 from benchmarks.analysis.latency.intervals import Figures
 from benchmarks.engines import engine
-from benchmarks.engines.base import Output
+from benchmarks.engines.base import Output, Progress
 from benchmarks.models import LatencyHistogram, Run, Status, Validity
 from benchmarks.models.columns import EndColumns
 from benchmarks.models.options import RunOptions
 from benchmarks.models.summaries import StageSummary, Summary, with_figures
 from benchmarks.runs import setup
 from benchmarks.runs.execution import ending
-from benchmarks.runs.execution.ending import EndState, Stopped, incomplete
+from benchmarks.runs.execution.ending import EndState, RateChanged, Stopped, incomplete
 from benchmarks.runs.execution.recorder import Recorder
 
 COUNTS = (
@@ -79,11 +79,37 @@ def result_of(recorder: Recorder, options: RunOptions, exit_code: int, stop: Sto
     judged, reasons = validity.judge(output, options=options, exit_code=exit_code, progress=recorder.stage_samples)
     status, error = _status_of(recorder, output, exit_code, stop)
     log, asked = _log_of(recorder), asked_of(options, recorder.stage_began_s)
-    printed = store.as_shown(with_figures(output.summary, log.figures)) if output.summary else {}
-    figures = cast("StageSummary", {**printed, **asked, "status": status.value})
+    summary = output.summary
+    if isinstance(stop, RateChanged):
+        judged, reasons = Validity.VALID, []
+        asked["duration_s"] = max(1, round(recorder.stage_samples[-1].t))
+        summary = of_intervals(recorder.stage_samples)
+    shown = store.as_shown(with_figures(summary, log.figures)) if summary else {}
+    figures = cast("StageSummary", {**shown, **asked, "status": status.value})
     if error:
         figures["error"] = error
     return StageResult(status, error, exit_code, judged, reasons, output, figures, log)
+
+
+def of_intervals(samples: Sequence[Progress]) -> Summary:
+    """Return the figures of a stage that was ended before its program could print them; pure.
+
+    The means are weighted by the transactions of each interval.
+    """
+    lengths = [now.t - before for now, before in zip(samples, [0.0, *(one.t for one in samples)], strict=False)]
+    counts = [(one.tps or 0.0) * length for one, length in zip(samples, lengths, strict=True)]
+    transactions = sum(counts)
+    found: dict[str, float] = {"transactions": round(transactions), "tps": round(transactions / samples[-1].t, 6)}
+    if all(one.failed is not None for one in samples):
+        found["failed"] = sum(one.failed or 0 for one in samples)
+    for name, values in (
+        ("latency_avg_ms", [one.latency_ms for one in samples]),
+        ("lag_avg_ms", [one.lag_ms for one in samples]),
+    ):
+        weighed = [(value, count) for value, count in zip(values, counts, strict=True) if value is not None]
+        if weighed and (weights := sum(count for _value, count in weighed)):
+            found[name] = round(sum(value * count for value, count in weighed) / weights, 3)
+    return cast("Summary", found)
 
 
 def _log_of(recorder: Recorder) -> StageLog:

@@ -26,18 +26,22 @@ OBSERVATION_EVENTS: dict[str, str] = {
     ObservationKind.HOST: "host",
     ObservationKind.GENERATOR: "generator",
 }
-STATE_FIELDS = ("status", "progress_percent", "attempt", "started_at", "load_began_at", "cancel_requested_at")
+STATE_FIELDS = (
+    *("status", "progress_percent", "attempt", "started_at", "load_began_at", "cancel_requested_at"),
+    "summary",
+)
 POOL_FIELDS = ("t", "cl_active", "cl_waiting", "sv_active", "sv_idle", "maxwait_ms")
 
 
 class State(TypedDict):
-    """The payload of a `state` event; times in ISO 8601."""
+    """The payload of a `state` event; times in ISO 8601. `stages`: how many stages of its load have begun."""
 
     status: str
     progress_percent: float | None
     attempt: int
     started_at: str | None
     load_began_at: str | None
+    stages: int
     cancel_requested: bool
 
 
@@ -118,6 +122,7 @@ def state_payload(run: Run) -> State:
         "attempt": run.attempt,
         "started_at": run.started_at.isoformat() if run.started_at else None,
         "load_began_at": run.load_began_at.isoformat() if run.load_began_at else None,
+        "stages": len(run.summary.get("stages", [])),
         "cancel_requested": run.cancel_requested_at is not None,
     }
 

@@ -26,6 +26,7 @@ class _SentState:
             state["attempt"],
             LIFE.index(state["status"]) if state["status"] in LIFE else len(LIFE),
             state["load_began_at"] is not None,
+            state["stages"],
             state["progress_percent"] or 0.0,
             state["cancel_requested"],
         )

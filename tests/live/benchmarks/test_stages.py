@@ -2,6 +2,8 @@
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -9,9 +11,10 @@ from django.db import connections
 
 from benchmarks.models import LatencyHistogram, Run, Status, Validity
 from benchmarks.models.options import Stage
+from benchmarks.runs.submission import rate
 from pools.models import Cluster, Pool
 from tests.benchmarks.submitting import submit_one
-from tests.live.benchmarks.conftest import ended, execute, pgbenches, wait_for
+from tests.live.benchmarks.conftest import ended, execute, has_samples, pgbenches, wait_for
 from tests.live.conftest import APP_ROLE
 
 pytestmark = [
@@ -25,6 +28,26 @@ def staged(cluster: Cluster, database: str, stages: list[Stage], **more: Any) ->
     options = {"stages": stages, "sampling_rate": 1, "threads": 1, **more}
     target = {"cluster": str(cluster.pk), "database": database, "user": APP_ROLE}
     return submit_one(target=target, options=options, author=None, is_admin=True)
+
+
+@contextmanager
+def carried_out(run: Run) -> Iterator[None]:
+    """Let a thread carry the run out, which ends with the block."""
+
+    def carry_out() -> None:
+        try:
+            execute(run)
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=carry_out)
+    thread.start()
+    try:
+        yield
+        wait_for(run, ended)
+    finally:
+        run.request_cancel()
+        thread.join(30)
 
 
 @pytest.mark.parametrize("more", [{}, {"scripts": [{"text": "SELECT 1;\n"}]}], ids=["builtin", "sandboxed"])
@@ -122,16 +145,7 @@ def test_a_stage_that_hangs_is_given_up_at_its_own_deadline(cluster: Cluster, da
 def test_a_run_cancelled_in_its_second_stage_ends_it_and_starts_no_other(cluster: Cluster, dataset: str) -> None:
     stages: list[Stage] = [{"duration_s": 1, "clients": 1}, *[{"duration_s": 60, "clients": 2}] * 2]
     run = staged(cluster, dataset, stages)
-
-    def carry_out() -> None:
-        try:
-            execute(run)
-        finally:
-            connections.close_all()
-
-    thread = threading.Thread(target=carry_out)
-    thread.start()
-    try:
+    with carried_out(run):
         going_on = wait_for(run, lambda one: len(one.summary.get("stages", [])) == 2 and one.samples.count() >= 2)
         assert going_on.summary["stages"][0]["tps"] > 0
         assert "status" not in going_on.summary["stages"][1]
@@ -140,10 +154,34 @@ def test_a_run_cancelled_in_its_second_stage_ends_it_and_starts_no_other(cluster
         going_on.request_cancel()
         done = wait_for(run, ended)
         assert time.monotonic() - asked_at < 20
-    finally:
-        run.request_cancel()
-        thread.join(30)
     assert (done.status, done.validity) == (Status.CANCELLED, Validity.INCOMPLETE)
     assert done.error == "stage 2 of 3: cancelled; figures are those until then"
     assert [one["status"] for one in done.summary["stages"]] == ["succeeded", "cancelled"]
     assert pgbenches(done) == []
+
+
+def test_another_rate_is_a_stage_of_the_load_that_goes_on(cluster: Cluster, dataset: str) -> None:
+    target = {"cluster": str(cluster.pk), "database": dataset, "user": APP_ROLE}
+    options = {"clients": 2, "threads": 1, "duration": 9, "rate": 40, "sampling_rate": 1}
+    run = submit_one(target=target, options=options, author=None, is_admin=True)
+    with carried_out(run):
+        wait_for(run, has_samples(3))
+        rate.change(Run.objects.get(pk=run.pk), 200)
+        wait_for(run, lambda one: len(one.options.get("stages", [])) == 2)
+        wait_for(run, lambda one: one.samples.filter(tps__gt=150).exists())
+        rate.change(Run.objects.get(pk=run.pk), None)
+    run = Run.objects.get(pk=run.pk)
+    assert (run.status, run.error) == (Status.SUCCEEDED, "")
+    found = run.summary["stages"]
+    assert [(one["clients"], one.get("rate"), one["status"]) for one in found] == [
+        (2, 40, "succeeded"),
+        (2, 200, "succeeded"),
+        (2, None, "succeeded"),
+    ]
+    assert [found[0]["tps"], found[1]["tps"]] == pytest.approx([40, 200], rel=0.4)
+    assert found[2]["tps"] > 400
+    assert run.options["duration"] == sum(one["duration_s"] for one in run.options["stages"])
+    assert 8 <= run.options["duration"] <= 11
+    assert run.validity == Validity.VALID or run.reasons
+    samples = [sample.t for sample in run.samples.all()]
+    assert samples == sorted(samples)

@@ -133,3 +133,22 @@ def test_several_generators_share_no_stages() -> None:
         "stages": ["a load with stages runs on one generator: name one, or leave out the stages"]
     }
     assert stages.unshardable(validate({})) == {}
+
+
+def test_another_rate_makes_the_rest_of_a_constant_load_a_stage() -> None:
+    changed = stages.with_rate(validate({"clients": 4, "duration": 30, "rate": 100}), 1, 12, 500.0)
+    assert (changed["duration"], changed["clients"], changed["rate"]) == (30, 4, None)
+    assert changed["stages"] == [
+        {"duration_s": 12, "clients": 4, "rate": 100.0},
+        {"duration_s": 18, "clients": 4, "rate": 500.0},
+    ]
+    again = stages.with_rate(changed, 2, 17, None)
+    assert again["stages"][1:] == [{"duration_s": 17, "clients": 4, "rate": 500.0}, {"duration_s": 1, "clients": 4}]
+    assert validate({"stages": again["stages"]})["stages"] == again["stages"]
+
+
+def test_another_rate_leaves_the_other_stages_as_they_are() -> None:
+    changed = stages.with_rate(validate({"stages": ASKED}), 1, 2, 7.0)
+    first, rest, *others = changed["stages"]
+    assert (first, others) == ({**ASKED[0], "duration_s": 2}, ASKED[1:])
+    assert rest == {"duration_s": ASKED[0]["duration_s"] - 2, "clients": ASKED[0]["clients"], "rate": 7.0}

@@ -45,7 +45,8 @@ def recorded_after_its_time(exit_code: int | None) -> None:
     for stream in ("stdout", "stderr"):
         events.put(StreamEnd(stream))
     load: Any = SimpleNamespace(events=events, exit_code=lambda: exit_code)
-    recorder: Any = SimpleNamespace(heartbeat=bool, cancel_requested=bool, run=Run(options=the_options()), samples=[])
+    quiet = {"heartbeat": bool, "cancel_requested": bool, "new_rate": None}
+    recorder: Any = SimpleNamespace(**quiet, run=Run(options=the_options()), samples=[])
     runner._record_until_end(load, recorder, seconds=0.0)
 
 

@@ -1,5 +1,6 @@
 """The figures of a load with stages: sums and means over all of them, and what they must not be."""
 
+from benchmarks.engines.base import Progress
 from benchmarks.models.summaries import StageSummary
 from benchmarks.runs.execution import stages
 
@@ -44,3 +45,21 @@ def test_a_stage_without_a_transaction_took_its_time_all_the_same() -> None:
     found = stages.totals_of([still, FIRST])
     assert (found["transactions"], found["tps"]) == (1000, 50.0)
     assert "tps" in stages.totals_of([still])
+
+
+def test_a_stage_that_was_ended_early_has_the_figures_of_its_intervals() -> None:
+    samples = [
+        Progress(t=1.0, tps=100.0, latency_ms=2.0, stddev_ms=None, failed=1),
+        Progress(t=3.0, tps=250.0, latency_ms=4.0, stddev_ms=None, failed=0),
+    ]
+    assert stages.of_intervals(samples) == {
+        "transactions": 600,
+        "tps": 200.0,
+        "failed": 1,
+        "latency_avg_ms": 3.667,
+    }
+
+
+def test_an_interval_without_a_transaction_adds_its_time() -> None:
+    samples = [Progress(t=1.0, tps=0.0, latency_ms=None, stddev_ms=None)]
+    assert stages.of_intervals(samples) == {"transactions": 0, "tps": 0.0}

@@ -151,7 +151,7 @@ def test_a_watcher_who_leaves_leaves_nothing_behind():
 def test_a_state_is_told_when_it_is_further_than_those_before():
     described, state = (
         follower._SentState(),
-        {"attempt": 1, "load_began_at": None, "progress_percent": None, "cancel_requested": False},
+        {"attempt": 1, "load_began_at": None, "progress_percent": None, "stages": 0, "cancel_requested": False},
     )
     steps = [
         ({"status": "queued", "attempt": 0}, True),
@@ -161,6 +161,7 @@ def test_a_state_is_told_when_it_is_further_than_those_before():
         ({"status": "running", "progress_percent": 5.0}, True),
         ({"status": "running", "progress_percent": 4.0}, False),
         ({"status": "running", "load_began_at": "2026-01-01T00:00:00+00:00"}, True),
+        ({"status": "running", "load_began_at": "2026-01-01T00:00:00+00:00", "stages": 1}, True),
         ({"status": "failed"}, True),
     ]
     assert [described.moves_to(state | step) for step, _ in steps] == [further for _, further in steps]
