@@ -56,12 +56,15 @@ function buildCharts() {
   draw();
 }
 
-/** A mark where each stage of the load began, as far as the page's table knows; those that are there already stay. */
+/** A mark where each stage of the load began, as far as the page's table knows. */
 function markStages() {
-  const begun = [...document.querySelectorAll("[data-stage-began]")];
-  stack.marks.add(
-    begun.map(({ dataset: { stageBegan, stageLabel: label } }) => ({ t: Number(stageBegan), label, text: label })),
-  );
+  for (const { dataset } of document.querySelectorAll("[data-stage-began]")) {
+    const mark = { t: Number(dataset.stageBegan), label: dataset.stageLabel, text: dataset.stageLabel };
+    const known = stack.marks.list.find(({ label }) => label === mark.label);
+    if (known)
+      known.t = mark.t; // its first line came since
+    else stack.marks.add([mark]);
+  }
 }
 
 /** Whether it has a value to draw; of a run that is over a single look, at its start, tells nothing. */
