@@ -1,6 +1,7 @@
 """How soon a change of nightly figures is found, and how often noise alone is told, with noise that was recorded.
 
-The noise is that of `recorded_noise.csv`: equal runs, one after the other, by `python -m tests.bench.aa --series`.
+The noise is that of `recorded_noise.csv`: equal runs of three seconds, directly and through a PgBouncer in turn, by
+`python -m tests.bench.aa --series 100 --seconds 3`. A night's run of a minute is the mean of twenty consecutive ones.
 Nights are drawn from it in blocks of consecutive runs (a moving block bootstrap), so that slow and quick spells of the
 machine stay together. They stand for nights as far as the noise of minutes does: what changes from day to day, such as
 other guests of the host, is in no recording of an hour.
@@ -16,13 +17,14 @@ from statistics import fmean, median, stdev
 from benchmarks.analysis.change_points import change_points
 
 RECORDED = Path(__file__).with_name("recorded_noise.csv")
-BLOCK = 5  # runs that stay together
+BLOCK = 20  # runs that stay together, a minute of measuring
 HISTORY, YEAR = 90, 365  # nights
 SEEN = 100  # The latest nights; what lies before them decides nothing about the last one.
 EFFECT = 0.95
 WITHIN = 5  # nights
 SAME_WITHIN = 5  # as benchmarks.schedules.regressions
-REPEATS = (1, 3, 5)
+# name of a night's figure → consecutive runs whose mean is one of its runs, and of how many such it is the median
+FIGURES = {"3 s": (1, 1), "3 s, median of 5": (1, 5), "1 min": (20, 1), "1 min, median of 3": (20, 3)}
 
 
 @dataclass(frozen=True)
@@ -65,10 +67,10 @@ def resampled(series: Sequence[float], draw: random.Random) -> Iterator[float]:
         yield from (series[(start + at) % len(series)] for at in range(BLOCK))
 
 
-def nights(series: Sequence[float], repeat: int, count: int, draw: random.Random) -> list[float]:
-    """Return the figures of so many nights: the median of so many runs each."""
-    runs = resampled(series, draw)
-    return [median(next(runs) for _ in range(repeat)) for _ in range(count)]
+def nights(series: Sequence[float], figure: tuple[int, int], count: int, draw: random.Random) -> list[float]:
+    """Return the figures of so many nights, each as one of `FIGURES`."""
+    runs, (length, repeat) = resampled(series, draw), figure
+    return [median(fmean(next(runs) for _ in range(length)) for _ in range(repeat)) for _ in range(count)]
 
 
 def falls(values: Sequence[float]) -> list[int]:
@@ -98,16 +100,16 @@ def is_found(values: Sequence[float], since: int) -> bool:
     return any(abs(at - since) < WITHIN for night in range(WITHIN) for at in falls(values[: since + night + 1]))
 
 
-def simulate(name: str, series: Sequence[float], repeat: int, years: int, changes: int, seed: int) -> Row:
-    """Return the outcome with the median of so many runs as the figure of a night."""
-    draw = random.Random(seed)
-    told = sum(alarms(nights(series, repeat, HISTORY + YEAR, draw), HISTORY) for _ in range(years))
+def simulate(name: str, series: Sequence[float], figure: str, years: int, changes: int, seed: int) -> Row:
+    """Return the outcome with one of `FIGURES` as the figure of a night."""
+    draw, shape = random.Random(seed), FIGURES[figure]
+    told = sum(alarms(nights(series, shape, HISTORY + YEAR, draw), HISTORY) for _ in range(years))
     found = 0
     for _ in range(changes):
-        values = nights(series, repeat, HISTORY + WITHIN, draw)
+        values = nights(series, shape, HISTORY + WITHIN, draw)
         found += is_found([*values[:HISTORY], *(EFFECT * value for value in values[HISTORY:])], HISTORY)
-    spread = stdev(nights(series, repeat, 2000, draw))
-    return Row(f"{name}, {repeat} a night", spread, told / years, found / changes, years, changes)
+    spread = stdev(nights(series, shape, 2000, draw))
+    return Row(f"{name}, {figure}", spread, told / years, found / changes, years, changes)
 
 
 def show(trials: int, seed: int) -> None:
@@ -115,5 +117,5 @@ def show(trials: int, seed: int) -> None:
     print("\nNights with recorded noise: a change of 5 % found within five nights, alarms a year of noise alone")
     print(f"{'':<34} {'spread':>6} {'alarms':>8} {'':9} {'found':>6}")
     for name, series in recorded().items():
-        for repeat in REPEATS:
-            print(simulate(name, series, repeat, max(1, trials // 20), trials, seed), flush=True)
+        for figure in FIGURES:
+            print(simulate(name, series, figure, max(1, trials // 20), trials, seed), flush=True)

@@ -20,9 +20,18 @@ def test_a_series_is_read_as_shares_of_its_mean(tmp_path: Path) -> None:
 
 def test_blocks_keep_neighbors_together() -> None:
     draw, series = random.Random(3), [float(at) for at in range(100)]
-    drawn = nights.nights(series, 1, 50, draw)
-    blocks = [drawn[at : at + nights.BLOCK] for at in range(0, 50, nights.BLOCK)]
+    drawn = nights.nights(series, (1, 1), 60, draw)
+    blocks = [drawn[at : at + nights.BLOCK] for at in range(0, 60, nights.BLOCK)]
     assert all([(one - block[0]) % 100 for one in block] == list(range(nights.BLOCK)) for block in blocks)
+
+
+def test_a_night_is_the_median_of_the_means_of_consecutive_runs() -> None:
+    class Draw(random.Random):
+        def randrange(self, *_: int) -> int:
+            return 0
+
+    assert nights.nights([1.0, 3.0, 5.0, 9.0], (2, 1), 2, Draw()) == [2.0, 7.0]
+    assert nights.nights([1.0, 3.0, 5.0, 9.0], (1, 3), 1, Draw()) == [3.0]
 
 
 def test_a_fall_is_told_once_and_steady_nights_never() -> None:
