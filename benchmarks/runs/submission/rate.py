@@ -13,8 +13,7 @@ LEAST, MOST = 0.001, 10_000_000.0  # transactions a second, as pgbench's option 
 def obstacle(run: Run) -> str:
     """Return why the rate of a run can't be changed now; empty where it can."""
     if run.status != Status.RUNNING or run.cancel_requested_at:
-        text = _("its load has to be running, and it is %(status)s")
-        return text % {"status": _("being stopped") if run.cancel_requested_at else run.get_status_display()}
+        return _("its load is not running")
     return _lasting_obstacle(run)
 
 

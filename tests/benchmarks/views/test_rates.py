@@ -36,7 +36,7 @@ def test_a_run_that_ended_meanwhile_keeps_its_rate(staff):
     assert f'href="{url}"' not in page_of(staff.get(f"/runs/{run.pk}/"))
     answer = staff.post(url, {"rate": "250"})
     assert answer.status_code == 409
-    assert "its load has to be running" in page_of(answer)
+    assert "its load is not running" in page_of(answer)
     assert Run.objects.get(pk=run.pk).requested_rate is None
 
 

@@ -21,7 +21,7 @@ def running(**fields):
     ("fields", "reason"),
     [
         ({}, ""),
-        ({"status": Status.QUEUED}, "its load has to be running, and it is queued"),
+        ({"status": Status.QUEUED}, "its load is not running"),
         ({"purpose": Purpose.PREPARE}, "only a load of pgbench"),
         ({"engine": "sysbench"}, "only a load of pgbench"),
         ({"options": {"clients": 2, "transactions": 10}}, "ends after a number of transactions"),
