@@ -33,8 +33,8 @@ class RateOfRun(GenericViewSet[Run]):
     @extend_schema(request=RateSerializer, responses={200: RunSerializer})
     @action(detail=True, methods=["post"])
     def rate(self, request: Request, pk: str) -> Response:
-        """Let a running load of pgbench go on at another rate, as a stage of its own that begins within two seconds;
-        409 where it can't."""
+        """Let a running load of pgbench go on at another rate, as a stage of its own that begins when the next
+        interval has ended; 409 where it can't."""
         serializer = RateSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
         run = self.get_object()

@@ -29,7 +29,7 @@ def run_rate(request: HttpRequest, pk: UUID) -> HttpResponse:
             form.add_error(None, str(error))
             status = error.status
         else:
-            text = _("Run %(number)s goes on at another rate within two seconds.")
+            text = _("Run %(number)s goes on at another rate when its next interval has ended.")
             messages.success(request, text % {"number": run.number})
             return redirect("run-detail", pk=pk)
     context = {"run": run, "form": form, "obstacle": rates.obstacle(run)}

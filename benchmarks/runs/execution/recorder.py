@@ -108,6 +108,7 @@ class Recorder:
         self._clock_is_set = False  # its first progress line came
         self._requested_rate: float | None = None
         self._taken_rate: float | None = None
+        self._interval_is_over = False  # one of the present process has ended since the rate was asked for
         self.mask: Callable[[str], str] = str  # hides what readers of the run's output may not see
         # The load's clock stood at 0 then, by the progress line that came with the least delay: on a busy host some
         # lines come late, and two at once would leave an interval of no length between them.
@@ -147,6 +148,7 @@ class Recorder:
         that is known to be current.
         """
         self.stage_samples, self._clock_is_set, self._zero = [], False, math.inf
+        self._interval_is_over = False
         self.stage_began_s = self._after_last_sample(self.t(time.monotonic())) if self.has_begun else 0.0
         self.output.begin_stage()
         self.state(**values)
@@ -172,6 +174,7 @@ class Recorder:
         values = {} if self._clock_is_set else self._set_clock(at - progress.t)
         length = progress.t - (self.stage_samples[-1].t if self.stage_samples else 0.0)
         self.stage_samples.append(progress)
+        self._interval_is_over = True
         if self.stage_began_s:
             progress = replace(progress, t=round(progress.t + self.stage_began_s, 3))
         if self.log_follower:
@@ -312,16 +315,18 @@ class Recorder:
             self._unsent.note(error)
             return False
         ends = [is_ended for is_ended, _rate in found]
-        self._requested_rate = next((rate for _is_ended, rate in found), self._requested_rate)
+        rate = next((rate for _is_ended, rate in found), self._requested_rate)
+        if rate != self._requested_rate:
+            self._requested_rate, self._interval_is_over = rate, False
         return any(ends)
 
     @property
     def new_rate(self) -> float | None:
         """The rate that was asked for and that the load does not have yet (0: none); None without a request.
 
-        An interval has to be over first: the figures of what was until then come from the intervals.
+        An interval has to end first: the figures of what was until then come from the intervals.
         """
-        return self._requested_rate if self.stage_samples and self._requested_rate != self._taken_rate else None
+        return self._requested_rate if self._interval_is_over and self._requested_rate != self._taken_rate else None
 
     def take_rate(self, options: RunOptions) -> None:
         """Note that the load goes on with these options, which have the rate that was asked for."""

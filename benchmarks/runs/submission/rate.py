@@ -2,12 +2,13 @@
 
 from django.utils.translation import gettext as _
 
-from benchmarks.engines import engine
+from benchmarks.engines import DEFAULT_ENGINE, engine
 from benchmarks.errors import IllegalTransition
 from benchmarks.library.scripts import dry_run
 from benchmarks.models import Purpose, Run, Status
 
-LEAST, MOST = 0.001, 10_000_000.0  # transactions a second, as pgbench's option -R has them here
+_RATE = next(field for field in engine(DEFAULT_ENGINE).fields_for(Purpose.LOAD) if field.name == "rate")
+LEAST, MOST = _RATE.minimum, _RATE.maximum  # transactions a second
 
 
 def obstacle(run: Run) -> str:
@@ -35,7 +36,7 @@ def _lasting_obstacle(run: Run) -> str:
 def change(run: Run, rate: float | None) -> None:
     """Ask the worker of a run to go on at another rate, in transactions a second; None: as fast as it goes.
 
-    The worker does so within two seconds of the load's next interval. Raises `IllegalTransition`.
+    The worker does so when the load's next interval has ended. Raises `IllegalTransition`.
     """
     if reason := obstacle(run):
         raise IllegalTransition(_("%(run)s keeps its rate: %(reason)s") % {"run": run, "reason": reason})

@@ -196,6 +196,21 @@ def test_a_cancel_is_seen(recorder):
     assert recorder.cancel_requested() is True
 
 
+def test_another_rate_is_taken_when_an_interval_has_ended_since_it_was_asked_for(recorder, described):
+    recorder.sample(Progress(t=60.0, tps=10.0, latency_ms=1.0, stddev_ms=None), 1060.0)
+    Run.objects.update(requested_rate=500.0)
+    assert (recorder.cancel_requested(), recorder.new_rate) == (False, None)
+    recorder.sample(Progress(t=120.0, tps=10.0, latency_ms=1.0, stddev_ms=None), 1120.0)
+    assert (recorder.cancel_requested(), recorder.new_rate) == (False, 500.0)
+    recorder.take_rate(recorder.run.options)
+    assert recorder.new_rate is None
+    Run.objects.update(requested_rate=0.0)
+    recorder.begin_stage()
+    assert (recorder.cancel_requested(), recorder.new_rate) == (False, None)
+    recorder.sample(Progress(t=60.0, tps=10.0, latency_ms=1.0, stddev_ms=None), 1180.0)
+    assert recorder.new_rate == 0.0
+
+
 def test_what_was_seen_before_a_program_that_starts_slowly_made_its_first_request_is_of_no_load(settings, described):
     settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
     recorder = Recorder(Run.objects.claim(str(Run.objects.enqueue(engine="jmeter").pk), "local"))
