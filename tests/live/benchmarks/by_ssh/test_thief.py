@@ -6,19 +6,18 @@ decrypts the password of every cluster, writes a session, takes the tasks of oth
 
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings
 
 from benchmarks.generators import registry
-from benchmarks.models import Status
+from benchmarks.models import Run, Status
 from benchmarks.processes import host_machine
 from pools.hosts import kept, ssh
 from pools.models import Cluster, Host
 from tests.live.benchmarks.by_ssh.test_machine import until
-from tests.live.benchmarks.by_ssh.test_runs import LONG, in_thread, submitted
+from tests.live.benchmarks.by_ssh.test_runs import LONG, homes, in_thread, submitted
 from tests.live.conftest import APP_PASSWORD
 from tests.live.pools.deployment.by_ssh.test_thief import another_host, watching
 from tests.live.sshds import SshServer
@@ -48,12 +47,10 @@ class Recorder:
         return done
 
 
-def files_of_loads() -> Iterator[bytes]:
-    """Yield every file of the loads' folders there, as the account's owner can read them."""
-    for base in (Path("/tmp"), *Path("/run/user").glob("*")):
-        for path in base.glob("pooldeck-run-*/**/*"):
-            if path.is_file():
-                yield path.read_bytes()
+def files_of(run: Run) -> Iterator[bytes]:
+    """Yield every file of a run's folders there, as the account's owner can read them."""
+    for home in homes(run):
+        yield from (path.read_bytes() for path in home.rglob("*") if path.is_file())
 
 
 @pytest.fixture
@@ -86,12 +83,13 @@ def test_a_thief_of_a_host_that_runs_loads_gets_the_login_of_its_load_alone(
         run = submitted(cluster, dataset, registry.add_host(host), user="app", **LONG)
         thread = in_thread(run)
         assert until(run.samples.exists)
-        recorder.seen += files_of_loads()
+        assert homes(run)
+        recorder.seen += files_of(run)
         run.request_cancel()
         thread.join(20)
     run.refresh_from_db()
     assert run.status == Status.CANCELLED
-    got = b"\0".join([*recorder.seen, *files_of_loads()])
+    got = b"\0".join([*recorder.seen, *files_of(run)])
     for of_its_own in (APP_PASSWORD, "pgbench", "PATH="):
         assert of_its_own.encode() in got  # what was looked at is not empty
     assert [name for name, secret in secrets.items() if _part_of(secret) in got] == []
