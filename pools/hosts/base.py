@@ -19,6 +19,7 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 SCRIPTS = Path(__file__).parent / "scripts"
 LARGEST_BYTES = 32 * 1024 * 1024
 RUN_S = 30.0
+SHOWN_BYTES = 80  # of an answer that is no script's
 NO_FILE, ABSENT = 42, 44  # exit codes of scripts: it is no regular file, or not there
 KILLED = 128  # A signal ended a program with a higher exit code.
 
@@ -177,7 +178,8 @@ class HostConnection(ABC):
     def file_at(self, path: str, *, follow: bool = True) -> PlacedFile | None:
         """Read a regular file of an operator's with its owner and mode, through links only where `follow` is set.
 
-        None where there is none. Raises `OSError` for anything else, and for one that may not be read.
+        None where there is none. Raises `OSError` for anything else, and for one that may not be read, `HostRefused`
+        where the host answers something else than the script does.
         """
         found = self.script_to_end("file.sh", path, str(LARGEST_BYTES), *(["follow"] if follow else []))
         if found.exit_code == ABSENT:
@@ -187,8 +189,11 @@ class HostConnection(ABC):
         if found.exit_code:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
         head, _newline, content = found.stdout.partition(b"\n")
-        mode, uid, gid = head.decode().split()
-        return PlacedFile(content, Access(int(uid), int(gid), mode_of(mode)))
+        try:
+            mode, uid, gid = head.decode().split()
+            return PlacedFile(content, Access(int(uid), int(gid), mode_of(mode)))
+        except ValueError:
+            raise strange_answer("file.sh", head) from None
 
     def list_folder(self, folder: str) -> list[FileFacts]:
         """List a folder, without `.` and `..`; empty where there is none. Raises `HostRefused`."""
@@ -197,7 +202,10 @@ class HostConnection(ABC):
             return []
         if found.exit_code:
             raise HostRefused(_("%(path)s can't be listed: %(reason)s") % {"path": folder, "reason": found.words})
-        return [_file_facts(record) for record in found.stdout.split(b"\0") if record]
+        try:
+            return [_file_facts(record) for record in found.stdout.split(b"\0") if record]
+        except ValueError:
+            raise strange_answer("list.sh", found.stdout) from None
 
     def tail(self, path: str, most_bytes: int) -> bytes | None:
         """Read the end of a log, and of the one that a rotation put aside; None where there is none.
@@ -224,8 +232,11 @@ class HostConnection(ABC):
         if found.exit_code:
             raise HostRefused(_("%(path)s can't be read: %(reason)s") % {"path": path, "reason": found.words})
         head, _newline, content = found.stdout.partition(b"\n")
-        now, start, skipped, name = head.decode().split()
-        return LogPart(LogPosition(int(now), int(start)), content, int(skipped), name == "rotated")
+        try:
+            now, start, skipped, name = head.decode().split()
+            return LogPart(LogPosition(int(now), int(start)), content, int(skipped), name == "rotated")
+        except ValueError:
+            raise strange_answer("read_after.sh", head) from None
 
     def follow(self, path: str) -> AbstractContextManager[Iterator[bytes]]:
         """Give the lines that are added to a file from now on, also after it was rotated."""
@@ -265,6 +276,16 @@ def quoted(argv: Sequence[str]) -> str:
 def not_regular(path: str) -> OSError:
     """Return an OSError about a path that leads to something other than a regular file, such as a folder."""
     return OSError(_("%(path)s is not a regular file") % {"path": PurePosixPath(path).name})
+
+
+def strange_answer(name: str, answer: bytes) -> HostRefused:
+    """Return the error for what is no answer of a script: sshd's shell may read a file that prints a greeting."""
+    text = _(
+        "the answer of %(script)s on the host can't be read: %(answer)s; where the account's shell prints words of its "
+        "own, let it print none without a terminal"
+    )
+    shown = " ".join(answer[:SHOWN_BYTES].replace(b"\0", b" ").decode(errors="replace").split())
+    return HostRefused(text % {"script": name, "answer": shown or _("nothing")})
 
 
 def mode_of(text: str) -> int:

@@ -16,7 +16,17 @@ from django.utils.translation import gettext as _
 
 from pools.errors import HostUnreachable
 from pools.hosts import ssh_files
-from pools.hosts.base import ABSENT, PATH, RUN_S, Access, CompletedCommand, HostConnection, HostRefused, quoted
+from pools.hosts.base import (
+    ABSENT,
+    PATH,
+    RUN_S,
+    Access,
+    CompletedCommand,
+    HostConnection,
+    HostRefused,
+    quoted,
+    strange_answer,
+)
 from pools.hosts.keys import socket_path
 from pools.hosts.ssh_client import LOST, Client, hops_to, logged_in
 from pools.models import Host
@@ -47,7 +57,11 @@ class SshConnection(HostConnection):
 
     @cached_property
     def uid(self) -> int:
-        return int(self.run(["id", "-u"]).stdout)
+        printed = self.run(["id", "-u"]).stdout
+        try:
+            return int(printed)
+        except ValueError:
+            raise strange_answer("id -u", printed) from None
 
     def run(
         self,

@@ -23,6 +23,7 @@ from django.utils.translation import gettext as _
 
 from core.installation import pausing
 from core.lib import addresses
+from core.lib.crypto import SealBroken
 from pools.errors import HostUnreachable
 from pools.hosts import keys
 from pools.hosts.base import PATH, quoted
@@ -97,8 +98,16 @@ class Hop:
 
     @classmethod
     def of(cls, host: Host) -> Self:
-        """Take over what the login to a host needs."""
-        return cls(alias_of(host), host.name, host.address, host.port, host.user, host.host_key, host.private_key)
+        """Take over what the login to a host needs. Raises `HostUnreachable` where its stored key can't be opened."""
+        try:
+            private_key = host.private_key
+        except SealBroken as error:
+            text = _(
+                "the key by which the panel logs in to host %(host)s can't be decrypted (%(reason)s): append the "
+                "missing key to POOLDECK_KEYS, or register the host anew"
+            )
+            raise HostUnreachable(text % {"host": host, "reason": error}) from error
+        return cls(alias_of(host), host.name, host.address, host.port, host.user, host.host_key, private_key)
 
 
 def hops_to(host: Host) -> list[Hop]:

@@ -8,7 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 from django.utils.translation import gettext as _
 
 from pools.errors import ApplyFailed, OutcomeUnknown
-from pools.hosts.base import ABSENT, LARGEST_BYTES, Access, CompletedCommand, HostConnection, UnsafeFolder, script
+from pools.hosts.base import (
+    ABSENT,
+    LARGEST_BYTES,
+    Access,
+    CompletedCommand,
+    HostConnection,
+    UnsafeFolder,
+    script,
+    strange_answer,
+)
 from pools.hosts.free_space import DiskFull
 
 (
@@ -31,6 +40,7 @@ from pools.hosts.free_space import DiskFull
     *(41, 42, 43, 45, 46, 47, 48, 49),
     *(50, 51, 52, 53, 54, 55, 56),
 )
+FOLDER_FACTS = re.compile(rb"\d+ \S{10,} \d+")  # the first line of read.sh
 ATTEMPTS = 5  # attempts while another process writes there, such as the rest of an apply whose worker was killed
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+-]{1,200}")
 
@@ -42,7 +52,10 @@ def read(host: HostConnection, folder: str, names: Sequence[str]) -> dict[str, b
     if found.exit_code:
         raise _refusal(folder, found)
     head, _newline, rest = found.stdout.partition(b"\n")
-    _refuse_strangers(folder, *head.decode().split())
+    facts = FOLDER_FACTS.fullmatch(head)
+    if facts is None:
+        raise _not_opened(folder, str(strange_answer("read.sh", head)))
+    _refuse_strangers(folder, *facts[0].decode().split())
     parts = re.split(rb"\n" + boundary.encode() + rb" (\w+)\n", rest)
     contents, kinds = parts[0:-1:2], parts[1::2]
     return {
@@ -141,6 +154,11 @@ def _open_to_all(folder: str) -> UnsafeFolder:
     return UnsafeFolder(_("config_dir %(folder)s is writable by everybody: chmod o-w it") % {"folder": folder})
 
 
+def _not_opened(folder: str, reason: str) -> UnsafeFolder:
+    text = _("config_dir %(folder)s can't be opened: %(reason)s")
+    return UnsafeFolder(text % {"folder": folder, "reason": reason})
+
+
 def _refused_to_root(folder: str, done: CompletedCommand) -> UnsafeFolder:
     if done.exit_code == OF_GROUP:
         text = _("config_dir %(folder)s belongs to root, and its group may write to it: chmod g-w it, or give it away")
@@ -174,9 +192,7 @@ def _refusal(folder: str, done: CompletedCommand) -> ApplyFailed:
         NOT_OPENED: words.rpartition(": ")[2] or _("Permission denied"),
     }
     if reason := reasons.get(done.exit_code):
-        return UnsafeFolder(
-            _("config_dir %(folder)s can't be opened: %(reason)s") % {"folder": folder, "reason": reason}
-        )
+        return _not_opened(folder, reason)
     failures = {
         NO_TOOL: _("%(tool)s is not installed on its host") % {"tool": words},
         LOCKED: _("another process of the panel has been writing there for 20 s"),

@@ -5,6 +5,7 @@ keeps in Redis where it came to and what it found; whoever judges or shows it re
 """
 
 import json
+import logging
 import re
 import time
 from collections import Counter
@@ -27,6 +28,8 @@ from pools.monitoring import redis_store
 from pools.monitoring.redis_store import SharingDown
 from pools.poolers import KINDS
 from pools.poolers.pooler_log import LoginLog, LogLine, LogNews
+
+logger = logging.getLogger(__name__)
 
 EVERY_S = 30
 WINDOW_S = 60.0
@@ -133,10 +136,8 @@ def count(pooler: Pooler) -> None:
         if login_log is None or not redis_store.claim(f"refused-logins-read:{pooler.pk}", EVERY_S / 2):
             return
         kept = _read_log_of(pooler)
-        try:
-            _read_on(pooler, login_log, kept, now)
-        except PoolsError as error:  # of one pooler, which keeps no other from being read
-            kept |= {"at": now, "unread": str(error), "paths_at": 0.0}
+        if fault := _fault_of_reading(pooler, login_log, kept, now):
+            kept |= {"at": now, "unread": fault, "paths_at": 0.0}
         redis_store.keep(_key(pooler.pk), kept, KEPT_S)
 
 
@@ -156,6 +157,18 @@ def of_one(pooler: Pooler) -> Refusals:
         return of([pooler])[pooler.pk]
     except SharingDown:
         return Refusals(unknown=_("Redis can't be reached, so refused logins are not counted"))
+
+
+def _fault_of_reading(pooler: Pooler, login_log: LoginLog, kept: ReadLog, now: float) -> str:
+    """Add a reading; return why there is none, empty where there is: one pooler keeps no other from being read."""
+    try:
+        _read_on(pooler, login_log, kept, now)
+    except PoolsError as error:
+        return str(error)
+    except Exception as error:  # whatever it is, the log of the next pooler is read
+        logger.exception("the log of pooler %s was not read", pooler.pk)
+        return _("the panel failed (%(error)s); the log of the worker has more") % {"error": type(error).__name__}
+    return ""
 
 
 def _read_on(pooler: Pooler, login_log: LoginLog, kept: ReadLog, now: float) -> None:

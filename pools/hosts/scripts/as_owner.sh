@@ -12,7 +12,8 @@ shift 3
 [ -L "$folder" ] && exit 41
 [ -d "$folder" ] || exit 44
 cd -- "$folder" || exit 43
-facts=$(set -f; set -- $(ls -ldn .); echo "$1 $4 $3")
+listed=$(ls -ldn .) || exit 43
+facts=$(set -f; set -- $listed; echo "$1 $4 $3")
 uid=${facts##* }
 if [ "$uid" = 0 ]; then
     case $facts in ?????w*" 0 0") ;; ?????w*) exit 54 ;; esac

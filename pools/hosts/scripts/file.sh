@@ -15,5 +15,6 @@ exec 3< "$1"
 opened=/proc/$$/fd/3 # another file may have the name by now
 [ -f "$opened" ] || exit 42
 [ -n "${3-}" ] || { [ ! -L "$1" ] && [ "$1" -ef "$opened" ]; } || exit 42
-(set -f; set -- $(ls -ldnL "$opened"); echo "$1 $3 $4")
+listed=$(ls -ldnL "$opened") || exit 43
+(set -f; set -- $listed; echo "$1 $3 $4")
 exec head -c "$2" <&3

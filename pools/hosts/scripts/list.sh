@@ -4,6 +4,6 @@ cd -- "$1" || exit 1
 [ -r . ] || { echo "Permission denied" >&2; exit 1; }
 for name in * .[!.]* ..?*; do
     [ -e "$name" ] || [ -L "$name" ] || continue
-    facts=$(set -f; set -- $(ls -ldn -- "$name"); echo "$1 $3 $4 $5") || continue
-    printf '%s %s\000' "$facts" "$name"
+    listed=$(ls -ldn -- "$name") || continue # it is gone by now
+    printf '%s %s\000' "$(set -f; set -- $listed; echo "$1 $3 $4 $5")" "$name"
 done

@@ -8,7 +8,8 @@ shift 3
 [ -L "$folder" ] && exit 41
 [ -d "$folder" ] || exit 44
 cd -P -- "$folder" || exit 43
-(set -f; set -- $(ls -ldn .); echo "$(id -u) $1 $3")
+listed=$(ls -ldn .) || exit 43
+(set -f; set -- $listed; echo "$(id -u) $1 $3")
 
 is_swapped() {
     [ -L "$1" ] || return 1

@@ -11,8 +11,9 @@ path=$1 most=$2 inode=$3 offset=$4 name=log
 [ -r "$path" ] || { echo "the account there may not read it" >&2; exit 1; }
 
 look() { # look at the file that is open as 3, whatever has its name by now: sets `found` and `size`
+    listed=$(ls -lidnL "/proc/$$/fd/3") || exit 1 # the status of `set -- $(ls ...)` would be that of `set`
     set -f
-    set -- $(ls -lidnL "/proc/$$/fd/3") || exit 1
+    set -- $listed
     found=$1 size=$6
 }
 

@@ -17,8 +17,9 @@ shift 4
 refuse() { echo "${2-}" >&2; exit "$1"; }
 
 facts_of() { # facts_of PATH: sets mode, uid and gid of the entry itself
+    listed=$(ls -ldn -- "$1") || return 1
     set -f
-    set -- $(ls -ldn -- "$1")
+    set -- $listed
     set +f
     mode=$1 uid=$3 gid=$4
 }
@@ -27,7 +28,7 @@ facts_of() { # facts_of PATH: sets mode, uid and gid of the entry itself
 [ -d "$folder" ] || exit 44
 reason=$(cd -P -- "$folder" 2>&1) || refuse 43 "$reason"
 cd -P -- "$folder" || exit 43
-facts_of .
+facts_of . || exit 43
 me=$(id -u)
 [ "$me" = "$uid" ] || refuse 45 "$uid $me"
 case $mode in ????????w*) exit 46 ;; esac
@@ -43,7 +44,7 @@ share_file() { # share_file NAME PATH: gives a new file the access of the one th
     [ "$access" != - ] || { chmod "$of_files" "$2"; return; }
     of_owner=${access%% *} of_mode=${access#* }
     if [ -e "$1" ]; then
-        facts_of "$1"
+        facts_of "$1" || return 1
         of_owner=$uid:$gid
         of_mode=$(echo "$mode" | sed 's/^.\(...\)\(...\)\(...\).*/u=\1,g=\2,o=\3/; s/[-ST]//g; s/[st]/x/g')
     fi

@@ -53,7 +53,8 @@ cd -- "$config_dir" || exit 1
 log=/proc/$$/fd/3
 account=
 if [ "$(id -u)" = 0 ]; then # the program refuses root: the owner of its folder starts it
-    owner=$(set -f; set -- $(ls -ldn .); echo "$3:$4")
+    listed=$(ls -ldn .) || exit 1
+    owner=$(set -f; set -- $listed; echo "$3:$4")
     chown -R "$owner" "$folder" || exit 1
     account="setpriv --reuid=${owner%:*} --regid=${owner#*:} --clear-groups --"
 fi

@@ -4,7 +4,8 @@ path=${2:-$(command -v "$1")}
 case $path in /*) ;; *) exit 44 ;; esac
 me=$(id -u) at=$path
 while :; do
-    facts=$(set -f; set -- $(ls -ldnL -- "$at"); echo "$1 $3") || exit 44
+    listed=$(ls -ldnL -- "$at") || exit 44
+    facts=$(set -f; set -- $listed; echo "$1 $3")
     case ${facts#* } in 0 | "$me") ;; *) exit 1 ;; esac
     case $facts in d????????[tT]*) ;; ?????w* | ????????w*) exit 1 ;; esac
     [ "$at" != / ] || break

@@ -3,7 +3,8 @@
 import os
 import stat
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from pools.errors import ApplyFailed, LockLost, OutcomeUnknown
 from pools.hosts import ssh_files
 from pools.hosts.base import (
+    ABSENT,
     PATH,
     RUN_S,
     SCRIPTS,
@@ -19,6 +21,7 @@ from pools.hosts.base import (
     CompletedCommand,
     HostConnection,
     HostRefused,
+    LogPosition,
     PlacedFile,
     UnsafeFolder,
     script,
@@ -187,11 +190,11 @@ def test_a_script_that_was_ended_may_have_replaced_the_files(folder: Path, end: 
     assert held(folder) == NEW
 
 
-class Unsynced(WorkerConnection):
-    """A host whose disk fails once the new bytes are in place."""
+class WithTools(WorkerConnection):
+    """A host that finds the tools of a folder first."""
 
-    def __init__(self, shims: Path) -> None:
-        self.path = f"{shims}:{PATH}"
+    def __init__(self, tools: Path) -> None:
+        self.path = f"{tools}:{PATH}"
 
     def run(self, argv: Sequence[str], *, environment: Any = None, **others: Any) -> CompletedCommand:
         return super().run(argv, environment={"PATH": self.path, **(environment or {})}, **others)
@@ -209,7 +212,7 @@ def test_new_files_that_are_not_stored_for_good_are_not_called_unchanged(
     )
     sync.chmod(0o755)
     with pytest.raises(OutcomeUnknown, match="has new files, which its host could not store for good: Input/output"):
-        ssh_files.replace(Unsynced(bin_folder), str(folder), {name: NEW[name] for name in names})
+        ssh_files.replace(WithTools(bin_folder), str(folder), {name: NEW[name] for name in names})
     assert {name: held(folder)[name] for name in names} == {name: NEW[name] for name in names}
 
 
@@ -278,6 +281,54 @@ def test_files_that_are_there_keep_their_access_and_new_ones_get_the_given_one(f
     ssh_files.replace(HOST, str(folder), new, me)
     modes = {name: stat.S_IMODE((folder / name).stat().st_mode) for name in new}
     assert modes == {"pgbouncer.ini": 0o644, "pooldeck.ini": 0o751, "made.ini": 0o640}
+
+
+@pytest.fixture
+def without_ls(tmp_path: Path) -> WithTools:
+    """A host whose ls fails, as without /proc, or for a name that is gone in this moment."""
+    (made := tmp_path / "without-ls").mkdir()
+    (made / "ls").write_text("#!/bin/sh\necho 'ls: it is gone' >&2\nexit 1\n")
+    (made / "ls").chmod(0o755)
+    return WithTools(made)
+
+
+def test_what_ls_does_not_tell_is_an_error_of_the_host_and_nothing_is_changed(
+    folder: Path, without_ls: WithTools
+) -> None:
+    path = str(folder / "pgbouncer.ini")
+    with pytest.raises(HostRefused, match=r"pgbouncer\.ini can't be read: ls: it is gone"):
+        without_ls.read_after(path, None, 100)
+    with pytest.raises(PermissionError):
+        HostConnection.file_at(without_ls, path)
+    assert without_ls.list_folder(str(folder)) == []
+    with pytest.raises(UnsafeFolder, match="can't be opened: it is gone"):
+        ssh_files.read(without_ls, str(folder), list(OLD))
+    done = without_ls.script("replace.sh", str(folder), "-", seen_in(folder), "1", "pgbouncer.ini", "1", stdin=b"x")
+    assert (done.exit_code, held(folder)) == (ssh_files.NOT_OPENED, OLD)
+    assert without_ls.script("version.sh", "sh").exit_code == ABSENT
+
+
+class Greeting(WorkerConnection):
+    """A host whose shell prints words of its own before what a program prints."""
+
+    def run(self, argv: Sequence[str], **others: Any) -> CompletedCommand:
+        done = super().run(argv, **others)
+        return replace(done, stdout=b"Welcome to db-1!\n" + done.stdout)
+
+
+def test_an_answer_with_words_of_a_shell_is_an_error_that_names_the_remedy(folder: Path) -> None:
+    host, path = Greeting(), str(folder / "pgbouncer.ini")
+    asked: dict[str, Callable[[], object]] = {
+        "read_after.sh": lambda: host.read_after(path, LogPosition(0, 0), 100),
+        "file.sh": lambda: HostConnection.file_at(host, path),
+        "list.sh": lambda: host.list_folder(str(folder)),
+        "read.sh": lambda: ssh_files.read(host, str(folder), list(OLD)),
+    }
+    for name, ask in asked.items():
+        with pytest.raises((HostRefused, UnsafeFolder)) as refused:
+            ask()
+        assert f"the answer of {name} on the host can't be read: Welcome to db-1!" in str(refused.value)
+        assert str(refused.value).endswith("let it print none without a terminal")
 
 
 @pytest.mark.parametrize("follow", [True, False])

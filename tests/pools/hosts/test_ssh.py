@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pools.hosts.base import ABSENT, CompletedCommand
+from pools.hosts.base import ABSENT, CompletedCommand, HostRefused
 from pools.hosts.keys import socket_path
 from pools.hosts.ssh import PROHIBITED, SshConnection
 
@@ -30,6 +30,13 @@ def test_a_socket_that_is_not_opened_has_a_reason_whatever_its_test_ended_with(
     monkeypatch.setattr(SshConnection, "run", lambda *_: CompletedCommand(exit_code, b"", b""))
     client: Any = SimpleNamespace()
     assert SshConnection(client)._socket_refusal("/run/p/.s.PGSQL.6432") == reason
+
+
+def test_a_shell_that_greets_is_named_where_the_account_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SshConnection, "run", lambda *_: CompletedCommand(0, b"Welcome!\n1000\n", b""))
+    client: Any = SimpleNamespace()
+    with pytest.raises(HostRefused, match=r"the answer of id -u on the host can't be read: Welcome! 1000; where"):
+        _ = SshConnection(client).uid
 
 
 MINE, ANOTHERS = "connect failed: Connection refused", "administratively prohibited: open failed"

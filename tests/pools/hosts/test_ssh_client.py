@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from cryptography.fernet import Fernet
 
 from core.installation import pausing
 from core.lib import addresses
@@ -15,6 +16,7 @@ from pools.errors import HostUnreachable
 from pools.hosts import ssh_client
 from pools.hosts.ssh_client import Hop
 from pools.models import Host
+from tests.pools.hosts.fakes import a_host
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
 
@@ -84,6 +86,21 @@ def test_the_hops_lead_over_the_hosts_before() -> None:
     first = Host.objects.create(name="first", address="10.0.0.1", user="a", host_key=KEY)
     last = Host.objects.create(name="last", address="10.0.0.2", user="b", jump=first)
     assert [one.name for one in ssh_client.hops_to(last)] == ["first", "last"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("broken", ["first", "last"])
+def test_a_host_whose_stored_key_no_key_opens_is_out_of_reach_and_the_remedy_is_named(broken: str) -> None:
+    first = a_host("first")
+    last = a_host("last", jump=first)
+    lost = {"first": first, "last": last}[broken]
+    lost.sealed_private_key = Fernet(Fernet.generate_key()).encrypt(b"[]").decode()
+    with pytest.raises(HostUnreachable) as refused:
+        ssh_client.hops_to(last)
+    assert str(refused.value) == (
+        f"the key by which the panel logs in to host {broken} can't be decrypted (no key of POOLDECK_KEYS decrypts the "
+        f"secret of host:{lost.pk}): append the missing key to POOLDECK_KEYS, or register the host anew"
+    )
 
 
 def resolving_to(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,11 +10,13 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from pools import tasks
 from pools.models import Event, EventKind, Pooler
 from pools.monitoring import alerting, metric_values, notifications, redis_store, refused_logins, thresholds
 from pools.monitoring.hysteresis import Rule
 from pools.monitoring.redis_store import SharingDown
 from pools.monitoring.refused_logins import Refusals
+from pools.poolers import KINDS
 from pools.poolers.pgbouncer import log_reading
 from tests.callers import bearer, person
 from tests.pages import page_of
@@ -52,6 +55,7 @@ def logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Logged:
     (tmp_path / "pgbouncer.ini").write_text(f"[databases]\n[pgbouncer]\nlisten_port = 1\nlogfile = {made.path}\n")
     monkeypatch.setattr(refused_logins, "time", SimpleNamespace(time=lambda: made.now))
     monkeypatch.setattr(redis_store, "claim", lambda _key, _for_s: not made.is_claimed)
+    monkeypatch.setattr(redis_store, "exclusive", lambda _name, _for_s: nullcontext(True))
     monkeypatch.setattr(redis_store, "read", lambda key: json.loads(made.kept.get(key, "null")))
     monkeypatch.setattr(redis_store, "read_bytes", lambda keys: [made.kept.get(key) for key in keys])
     monkeypatch.setattr(redis_store, "keep", lambda key, one, _for_s: made.kept.update({key: json.dumps(one)}))
@@ -154,6 +158,26 @@ def test_it_says_why_they_are_not_counted(logged, pooler, monkeypatch):
     assert refused_logins.of_one(pooler).unknown == "no worker has read its log within the last two minutes"
     monkeypatch.setattr(redis_store, "read_bytes", down)
     assert "Redis can't be reached" in refused_logins.of_one(pooler).unknown
+
+
+def test_one_pooler_whose_reading_fails_keeps_no_other_from_being_read(logged, pooler, monkeypatch, caplog):
+    other = a_pooler(name="other", config_dir=str(logged.path.parent), port=2)
+    login_log = KINDS["pgbouncer"].login_log
+
+    def news(asked: Pooler, *words: Any) -> Any:
+        if asked == pooler:
+            raise ValueError("not enough values to unpack")
+        return login_log.news(asked, *words)
+
+    monkeypatch.setitem(vars(KINDS["pgbouncer"]), "login_log", login_log._replace(news=news))
+    for _reading in range(2):
+        logged.now += 30
+        tasks.count_refused_logins()
+        logged.refuse(3)
+    found = refused_logins.of([pooler, other])
+    assert found[pooler.pk].unknown == "the panel failed (ValueError); the log of the worker has more"
+    assert (found[other.pk].unknown, found[other.pk].count) == ("", 3)
+    assert f"the log of pooler {pooler.pk} was not read" in caplog.text
 
 
 def down(_keys: Iterator[str]) -> None:
