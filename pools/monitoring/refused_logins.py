@@ -56,13 +56,17 @@ class Reading(TypedDict):
 
 
 class ReadLog(TypedDict):
-    """What Redis keeps of a pooler: the last readings, where they came to, and why there is no newer one."""
+    """What Redis keeps of a pooler: the last readings, where they came to, and why there is no newer one.
+
+    `at`: the last try to read; `read_at`: the last one that came to `positions`, which is what the next counts from.
+    """
 
     place: str
     at: float
     unread: str
     readings: list[Reading]
     positions: dict[str, tuple[int, int]]
+    read_at: NotRequired[float]
     paths: NotRequired[list[str]]
     paths_at: NotRequired[float]
 
@@ -179,10 +183,14 @@ def _read_on(pooler: Pooler, login_log: LoginLog, kept: ReadLog, now: float) -> 
     news = login_log.news(pooler, kept.get("paths", []), before)
     kept["positions"] = dict(news.positions)
     if before:
-        since = max((one["until"] for one in kept["readings"]), default=kept["at"])
-        kept["readings"].append(_reading(news, since, now))
+        kept["readings"].append(_reading(news, _read_at(kept), now))
     kept["readings"] = [one for one in kept["readings"] if one["until"] > now - WINDOW_S]
-    kept |= {"at": now, "unread": ""}
+    kept |= {"at": now, "read_at": now, "unread": ""}
+
+
+def _read_at(kept: ReadLog) -> float:
+    """Return when the positions were read; of what an older release kept, by its last reading."""
+    return kept.get("read_at") or max((one["until"] for one in kept["readings"]), default=kept["at"])
 
 
 def _read_log_of(pooler: Pooler) -> ReadLog:

@@ -90,6 +90,28 @@ def test_a_count_is_that_of_a_minute_however_long_ago_the_last_reading_was(logge
     assert logged.count(pooler, 90).per_minute == 0
 
 
+def test_what_was_refused_while_the_log_could_not_be_read_is_counted_over_all_that_time(logged, pooler):
+    logged.count(pooler)
+    aside = logged.path.with_name("aside.log")
+    logged.path.rename(aside)
+    for _try in range(19):
+        assert "pgbouncer.log is not there" in logged.count(pooler).unknown
+    aside.rename(logged.path)
+    logged.refuse(100)
+    assert logged.count(pooler).per_minute == 10
+
+
+def test_what_an_older_release_kept_is_read_on(logged, pooler):
+    logged.count(pooler)
+    logged.refuse(4)
+    logged.count(pooler)
+    for key, text in logged.kept.items():
+        logged.kept[key] = json.dumps({name: one for name, one in json.loads(text).items() if name != "read_at"})
+    logged.refuse(40)
+    assert logged.count(pooler, 240).per_minute == 10
+    assert logged.count(pooler, 90).per_minute == 0
+
+
 def test_a_message_names_the_most_frequent_in_letters_without_a_meaning(logged, pooler):
     logged.count(pooler)
     for number in range(5):
