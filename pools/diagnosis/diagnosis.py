@@ -1,14 +1,16 @@
 """Asks a pooler and its server, live, why the clients of a pool wait."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypedDict
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
+from core.lib.addresses import is_local
 from pools.clusters import connect, topology
 from pools.clusters.topology import Place
 from pools.diagnosis import blocking_tree, causes, log_reasons
@@ -18,7 +20,7 @@ from pools.diagnosis.evidence import Evidence
 from pools.diagnosis.finding import Finding
 from pools.diagnosis.sessions import ServerSessions, Session
 from pools.errors import ClusterUnreachable, HostUnreachable, NotLive, PoolerUnreachable
-from pools.models import Cluster, Entry, NodeRole, Pool
+from pools.models import Cluster, Entry, NodeRole, Pool, Pooler
 from pools.poolers import KINDS
 from pools.poolers.pool_queue import PoolQueue, ServerConnection
 from pools.poolers.pooler_log import LogUnreadable
@@ -122,7 +124,9 @@ def _evidence(target: Target, queue: PoolQueue, place: Place | None) -> Evidence
     logged_error = _logged_error(target, queue)
     if place is None:
         return Evidence(queue, logged_error=logged_error)
-    pids = [one.pid for one in queue.servers if one.pid]
+    servers = (*queue.servers, *queue.elsewhere)
+    at_others = frozenset(one for one in servers if not _leads_to(place, target.pooler, one))
+    pids = [one.pid for one in queue.servers if one.pid and one not in at_others]
     sessions: ServerSessions | None = None
     server_error, is_refused = "", False
     try:
@@ -130,7 +134,20 @@ def _evidence(target: Target, queue: PoolQueue, place: Place | None) -> Evidence
     except ClusterUnreachable as error:
         server_error, is_refused = str(error), not isinstance(error, server_sessions.QueryFailed)
     login_error = _login_error(target, queue, place) if sessions else None
-    return Evidence(queue, sessions, server_error, login_error, logged_error, is_refused)
+    found = Evidence(queue, sessions, server_error, login_error, logged_error, is_refused)
+    return replace(found, database=target.database, at_others=at_others)
+
+
+def _leads_to(place: Place, pooler: Pooler, connection: ServerConnection) -> bool:
+    """Return whether a connection leads to a server, by the addresses that the pooler and the panel have of it."""
+    if connection.server is None:
+        return True
+    host, port = connection.server
+    if is_local(host) and not is_local(pooler.host):
+        host = pooler.host
+    own, own_port = place.address
+    is_same = bool(host) and host in (own, place.found.ip_address)
+    return port == own_port and (is_same or (is_local(host) and is_local(own)))
 
 
 def place_of(target: Target, queue: PoolQueue) -> Place | None:
@@ -186,12 +203,12 @@ def _tree(evidence: Evidence) -> list[Branch]:
     if evidence.sessions is None:
         return []
     servers = (*evidence.queue.servers, *evidence.queue.elsewhere)
-    return blocking_tree.of_sessions(evidence.sessions, {one.pid: one.pool for one in servers if one.pid})
+    pools = {one.pid: one.pool for one in servers if evidence.session_of(one)}
+    return blocking_tree.of_sessions(evidence.sessions, pools)
 
 
 def _holders(evidence: Evidence) -> tuple[Holder, ...]:
-    by_pid = evidence.sessions.by_pid if evidence.sessions else {}
-    holders = [Holder(one, by_pid.get(one.pid)) for one in evidence.queue.servers]
+    holders = [Holder(one, evidence.session_of(one)) for one in evidence.queue.servers]
     return tuple(sorted(holders, key=_precedence))
 
 
@@ -247,6 +264,21 @@ def _notes(target: Target, evidence: Evidence) -> list[str]:
 def _server_notes(evidence: Evidence) -> Iterator[str]:
     if evidence.server_error:
         yield evidence.server_error
+    if others := [one for one in evidence.queue.servers if one in evidence.at_others]:
+        yield _not_asked(others)
     if evidence.sessions and not evidence.sessions.sees_all:
         text = _("Sessions of other roles are hidden from %(role)s: GRANT pg_monitor TO %(role)s.")
         yield text % {"role": evidence.sessions.role}
+
+
+def _not_asked(others: Sequence[ServerConnection]) -> str:
+    """Return the sentence on the connections that lead to other servers than the one that was asked."""
+    named = sorted({topology.written(one.server) for one in others if one.server and one.server[0]})
+    text = ngettext(
+        "%(count)s connection of the pool leads to another server than the one that was asked (%(servers)s): what runs "
+        "there is not known.",
+        "%(count)s connections of the pool lead to other servers than the one that was asked (%(servers)s): what runs "
+        "there is not known.",
+        len(others),
+    )
+    return text % {"count": len(others), "servers": ", ".join(named) or _("the pooler does not name them")}

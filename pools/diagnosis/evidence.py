@@ -6,7 +6,7 @@ from functools import cached_property
 from django.utils.translation import gettext as _
 
 from pools.diagnosis.sessions import ServerSessions, Session
-from pools.poolers.pool_queue import PoolQueue
+from pools.poolers.pool_queue import PoolQueue, ServerConnection
 
 LONG_S = 1.0  # from which on a statement is slow, and a transaction without one is left open
 
@@ -19,7 +19,8 @@ class Evidence:
     the pool's role failed; empty where it worked, None where none was tried. `logged_error` is why the server lately
     refused the pooler's own login, by its log; empty where that tells of none. `panel_is_refused`: the panel's own
     login failed, and not a question after it. `names_sessions`: its reader may know whose sessions the server has, and
-    what the server says.
+    what the server says. `database` is the one that the pool's connections lead to, empty where that is not known, and
+    `at_others` are those that lead to other servers than the one that was asked.
     """
 
     queue: PoolQueue
@@ -29,6 +30,20 @@ class Evidence:
     logged_error: str = ""
     panel_is_refused: bool = False
     names_sessions: bool = True
+    database: str = ""
+    at_others: frozenset[ServerConnection] = frozenset()
+
+    def session_of(self, connection: ServerConnection) -> Session | None:
+        """Return the session that a server connection is on the server that was asked; None where none is known.
+
+        Its pid is another process's on another server, and on this one once its own has ended: database and role tell.
+        """
+        session = self.sessions.by_pid.get(connection.pid) if self.sessions else None
+        if session is None or connection in self.at_others:
+            return None
+        database = self.database if connection.pool == self.queue.name else ""
+        pairs = (session.database, database), (session.role, connection.user)
+        return None if any(found and wanted and found != wanted for found, wanted in pairs) else session
 
     def name_of(self, pid: int) -> str:
         """Name a session in the words of pg_stat_activity, where the reader may know whose it is."""
@@ -50,8 +65,8 @@ class Evidence:
         if not self.queue.sees_servers:
             found_by_pid = self.sessions.by_pid.values()
             return tuple(one for one in found_by_pid if one.is_of_client and one.state not in ("", "idle"))
-        found = (self.sessions.by_pid.get(one.pid) for one in self.queue.busy)
-        return tuple(one for one in found if one is not None)
+        found = ((one, self.session_of(one)) for one in self.queue.busy)
+        return tuple(session for one, session in found if session and not _may_work_elsewhere(one, session))
 
     @cached_property
     def locked(self) -> tuple[Session, ...]:
@@ -102,3 +117,8 @@ class Evidence:
         """Whether no other part of the held connections is larger."""
         parts = (self.locked, self.left_open, self.slow, self.idle, self.hidden, self.quick)
         return bool(part) and len(part) >= max(self.unseen, *map(len, parts))
+
+
+def _may_work_elsewhere(connection: ServerConnection, session: Session) -> bool:
+    """Tell whether nothing runs in a session whose client has connections to other servers, where its reads may run."""
+    return connection.is_one_of_several and session.state.startswith("idle")

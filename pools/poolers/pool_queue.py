@@ -59,7 +59,11 @@ class PoolClient:
 
 @dataclass(frozen=True)
 class ServerConnection:
-    """A server connection: the backend's pid, the port of the pooler's end, and the client that has it now."""
+    """A server connection: the backend's pid, the port of the pooler's end, and the client that has it now.
+
+    `server`: host and port that it leads to as the pooler has them, where the pooler leads to several servers; the host
+    is empty where it does not tell. `is_one_of_several`: its client has connections to others of them too.
+    """
 
     pool: str
     user: str
@@ -67,6 +71,8 @@ class ServerConnection:
     pid: int
     local_port: int
     client: ClientOfServer | None = None
+    server: tuple[str, int] | None = None
+    is_one_of_several: bool = False
 
     @property
     def is_busy(self) -> bool:

@@ -7,7 +7,7 @@ a NUL. The login hashes the password as pcp.conf stores it with the user and a s
 import hashlib
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -22,10 +22,11 @@ from pools.poolers.pooler_login import connected
 
 TIMEOUT_S = 10
 LARGEST_BYTES = 1024 * 1024
-RELOAD, PROCESSES, ATTACH, DETACH = b"Z", b"P", b"C", b"D"
+RELOAD, PROCESSES, NODE, ATTACH, DETACH = b"Z", b"P", b"I", b"C", b"D"
 HERE = b"l"  # this Pgpool-II only, not the whole watchdog cluster
 ALL = "0"  # children
 OF_CHILD, OVER = b"ProcessInfo", b"CommandComplete"  # the messages that answer PROCESSES
+OF_NODE = b"NodeInfo"  # the one that answers NODE; before 4.3 its words are those of OVER
 USER_AND_DATABASE = 4  # these words after the first three are the clients'
 WAITS = b"Wait for connection"
 # the words of a message about a child, as SHOW POOL_POOLS of 4.3 names them; 4.6 and 4.7 have more after these
@@ -65,6 +66,12 @@ def pools(pooler: Pooler) -> list[dict[str, object]]:
     with _session(pooler) as connection:
         _send(connection, PROCESSES, _words(ALL))
         return [dict(zip(COLUMNS, map(_plain, words), strict=False)) for words in _processes(pooler, connection)]
+
+
+def backends(pooler: Pooler, numbers: Iterable[str]) -> dict[str, tuple[str, int]]:
+    """Return host and port of backends by their number; takes no child. Raises `PoolerUnreachable`, `Rejected`."""
+    with _session(pooler) as connection:
+        return {number: _address(pooler, connection, number) for number in numbers}
 
 
 def attach_node(pooler: Pooler, node: int) -> None:
@@ -109,6 +116,19 @@ def _processes(pooler: Pooler, connection: socket.socket) -> Iterator[list[bytes
             return
         if kind == OF_CHILD:
             yield words
+
+
+def _address(pooler: Pooler, connection: socket.socket, number: str) -> tuple[str, int]:
+    """Read the messages about a backend, whose words begin with its host and port."""
+    found: list[bytes] = []
+    _send(connection, NODE, _words(number))
+    while True:
+        kind, *words = _expect(pooler, connection, NODE.lower()).split(b"\0")
+        if kind == OF_NODE or (kind == OVER and not found):
+            found = words
+        if kind == OVER:
+            host, port, *_others = *map(_plain, found), "", ""
+            return host, int(port) if port.isdigit() else 0
 
 
 @contextmanager

@@ -9,9 +9,10 @@ from django.test import Client
 from panel.quickstart.pgpool_server import PgpoolServer
 from panel.quickstart.servers import PostgresServer, free_port
 from pools import deployment
+from pools.diagnosis import diagnosis
 from pools.errors import PoolerUnreachable
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
-from pools.poolers.pgpool import node_admin
+from pools.poolers.pgpool import node_admin, pcp
 from tests import callers
 from tests.live.conftest import CHILDREN
 from tests.live.standbys import StandbyServer, until
@@ -66,6 +67,22 @@ def served_by(server: PgpoolServer) -> int:
 def test_reads_go_to_the_standby_by_weight(balanced: Pooler, standby: StandbyServer, own_pgpool: PgpoolServer) -> None:
     until(lambda: roles(balanced) == [(0, "primary", True), (1, "standby", True)])
     assert {served_by(own_pgpool) for _ in range(5)} == {standby.port}
+
+
+def test_a_diagnosis_asks_the_primary_for_its_own_processes(
+    balanced: Pooler, standby: StandbyServer, own_pgpool: PgpoolServer, postgres: PostgresServer
+) -> None:
+    until(lambda: roles(balanced) == [(0, "primary", True), (1, "standby", True)])
+    addresses = {"0": (postgres.host, postgres.port), "1": (standby.host, standby.port)}
+    assert pcp.backends(balanced, addresses) == addresses
+    login = {"dbname": "app", "user": "app", "password": "app-password", "connect_timeout": 5}
+    with psycopg.connect(host=own_pgpool.host, port=own_pgpool.port, autocommit=True, **login) as session:
+        session.execute(b"SELECT 1")
+        found = diagnosis.of(Pool.objects.select_related("pooler", "cluster").get())
+    print(found)
+    known = {one.server.server: one.session is not None for one in found.holders if one.server.is_busy}
+    assert known == {addresses["0"]: True, addresses["1"]: False}
+    assert any(f"(127.0.0.1:{standby.port})" in note for note in found.notes)
 
 
 def test_a_node_is_detached_and_attached_from_its_page(
