@@ -7,6 +7,7 @@ addresses can do is refused: reading files (`template=`, `attach=`), unverified 
 
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -53,6 +54,7 @@ PARAMETERS = frozenset(
 LONGEST = 2000  # characters of an address
 SHORTEST_SECRET = 5  # shorter parts of an address, such as `to`, are words that an answer may well have
 HIDDEN = "…"
+ACCEPTED = re.compile(r"2\d\d(?: |$)")  # the begin of an answer
 
 
 class Urgency(StrEnum):
@@ -77,8 +79,28 @@ class SendFailed(Exception):
     """The service did not take a message; the text gives the reason, without any part of the address."""
 
 
+class SentInPart(SendFailed):
+    """Some of the recipients of one address have the message, and would get it again by another attempt."""
+
+
 def problem_of(url: str) -> str:
-    """Return why no message can be sent to this address, or an empty text; connects to nothing."""
+    """Return why an address is not taken for a channel, or an empty text; connects to nothing.
+
+    One has one recipient: apprise tells of several only whether all of them have a message.
+    """
+    if fault := _fault_of(url):
+        return fault
+    if (count := len(_plugin_of(url))) > 1:
+        text = _(
+            "the address has %(count)s recipients, and a message that one of them refuses would be sent again to all: "
+            "make a channel for each"
+        )
+        return text % {"count": count}
+    return ""
+
+
+def _fault_of(url: str) -> str:
+    """Return why no message can be sent to this address, or an empty text."""
     if not url.isascii() or not url.isprintable() or " " in url or len(url) > LONGEST:
         return _("an address has no spaces, only printable ASCII, and at most %(most)s characters") % {"most": LONGEST}
     parts = _split(url)
@@ -105,21 +127,34 @@ def service_of(url: str) -> str:
 
 
 def send(url: str, message: Message) -> None:
-    """Send a message once. Raises `SendFailed`."""
-    if problem := problem_of(url):
-        raise SendFailed(problem)
+    """Send a message once, to each recipient of an address. Raises `SendFailed`, `SentInPart`."""
+    if fault := _fault_of(url):
+        raise SendFailed(fault)
     plugin = _plugin_of(url)
     judged_requests.confine(sys.modules[type(plugin).__module__])
     text = {"title": message.title, "body": message.body, "notify_type": str(message.urgency), "body_format": "text"}
     text["overflow"] = "split"  # what is too long for a service is several messages there, else it would be refused
+    fault = ""
     with judged_requests.noted() as answers:
         try:
             is_sent = plugin.notify(**text)
         except Exception as error:  # noqa: BLE001 (of twenty plugins; one that fails must not stop other channels)
-            raise SendFailed(_("apprise failed: %(error)s") % {"error": type(error).__name__}) from None
+            is_sent, fault = False, _("apprise failed: %(error)s") % {"error": type(error).__name__}
     if not is_sent:
-        reason = answers[-1] if answers else _("apprise refused to send it")
-        raise SendFailed(without_secrets(reason, url))
+        raise _failure(len(plugin), answers, fault, url)
+
+
+def _failure(count: int, answers: Sequence[str], fault: str, url: str) -> SendFailed:
+    """Return the error for what `count` recipients did not all get, with the answer that tells why."""
+    refusals = [one for one in answers if not ACCEPTED.match(one)]
+    reason = without_secrets(fault or [_("apprise refused to send it"), *answers, *refusals][-1], url)
+    if count == 1 or len(refusals) == len(answers):
+        return SendFailed(reason)
+    text = _(
+        "not all of its %(count)s recipients took it, and it is not sent again to those that did: make a channel for "
+        "each (%(reason)s)"
+    )
+    return SentInPart(text % {"count": count, "reason": reason})
 
 
 def without_secrets(text: str, url: str) -> str:

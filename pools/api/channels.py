@@ -32,7 +32,9 @@ class ChannelSerializer(KnownFields, serializers.ModelSerializer[NotificationCha
         max_length=LONGEST,
         required=False,
         write_only=True,
-        help_text=_("An address of apprise such as `slack://…`, or the web address that the service shows"),
+        help_text=_(
+            "An address of apprise such as `slack://…`, or the web address that the service shows; it has one recipient"
+        ),
     )
     service = serializers.CharField(read_only=True, help_text=_("The service of its address"))
     configured = serializers.SerializerMethodField()

@@ -9,7 +9,7 @@ from django.core.mail import EmailMessage, get_connection
 from django.utils.translation import gettext as _
 
 from core.lib import chat_services, webhooks
-from core.lib.chat_services import Message, SendFailed
+from core.lib.chat_services import Message, SendFailed, SentInPart
 from core.lib.crypto import SealBroken
 from pools.inventory import notification_channels
 from pools.models import Channel, NotificationChannel
@@ -21,6 +21,10 @@ LISTED_BY_SERVICES = 10  # events, since the shortest messages of these services
 
 class DeliveryFailed(Exception):
     """A message was not delivered; the text gives the reason, without address and secret."""
+
+
+class DeliveredInPart(DeliveryFailed):
+    """Some of a channel's recipients have a message; another attempt would repeat it to them."""
 
 
 def has_address(channel: NotificationChannel) -> bool:
@@ -35,7 +39,7 @@ def configured() -> list[NotificationChannel]:
 
 
 def send(code: str, letter: Letter) -> None:
-    """Send a message once over the channel of this code. Raises `DeliveryFailed`."""
+    """Send a message once over the channel of this code. Raises `DeliveryFailed`, `DeliveredInPart`."""
     if code in Channel.values:
         SENDERS[Channel(code)](letter)
     else:
@@ -51,7 +55,8 @@ def _send_to_service(code: str, letter: Letter) -> None:
         chat_services.send(channel.url, Message(letter.subject, body, letter.urgency))
     except (SendFailed, SealBroken) as error:
         words = {"service": channel.service, "reason": error}
-        raise DeliveryFailed(_("%(service)s did not take it: %(reason)s") % words) from None
+        failed = DeliveredInPart if isinstance(error, SentInPart) else DeliveryFailed
+        raise failed(_("%(service)s did not take it: %(reason)s") % words) from None
 
 
 def _post(letter: Letter) -> None:

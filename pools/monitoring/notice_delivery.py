@@ -3,7 +3,7 @@
 import logging
 import uuid
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TypeVar
 
 from django.db.models import F, QuerySet
@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from pools.models.notices import Delivery
 from pools.monitoring import channels
-from pools.monitoring.channels import DeliveryFailed
+from pools.monitoring.channels import DeliveredInPart, DeliveryFailed
 from pools.monitoring.letters import Letter
 
 logger = logging.getLogger(__name__)
@@ -21,6 +21,7 @@ Row = TypeVar("Row", bound=Delivery)
 LEASE = timedelta(seconds=60)  # longer than a channel may take; another worker takes over after it
 FIRST_WAIT_S, LONGEST_WAIT_S = 15, 3600
 ATTEMPTS = 20  # attempts over about half a day
+FAULTS_SHOWN_FOR = timedelta(days=1)
 
 
 def unsent(rows: QuerySet[Row]) -> QuerySet[Row]:
@@ -39,10 +40,16 @@ def claim(rows: QuerySet[Row], batch: uuid.UUID) -> int:
 
 
 def send(rows: QuerySet[Row], channel: str, letters: Iterable[Letter], attempts: int) -> None:
-    """Send the message of claimed rows at this attempt, and note that it was sent, or when it is tried again."""
+    """Send the message of claimed rows at this attempt, and note that it was sent, or when it is tried again.
+
+    One that some of a channel's recipients have is not tried again, which would repeat it to them at every attempt.
+    """
     try:
         for letter in letters:
             channels.send(channel, letter)
+    except DeliveredInPart as error:
+        rows.update(sent_at=timezone.now(), error=str(error))
+        logger.warning("%s sent in part by %s: %s", rows.model._meta.verbose_name_plural, channel, error)
     except DeliveryFailed as error:
         _try_again(rows, channel, attempts, str(error))
     except Exception as error:  # one that can't be sent must not keep others from being sent
@@ -52,6 +59,17 @@ def send(rows: QuerySet[Row], channel: str, letters: Iterable[Letter], attempts:
     else:
         count = rows.update(sent_at=timezone.now(), error="")
         logger.info("%d %s sent by %s", count, rows.model._meta.verbose_name_plural, channel)
+
+
+def faults() -> dict[str, str]:
+    """Return why the last message of a day did not reach all recipients of its channel, by the channel's code."""
+    sent: set[tuple[datetime, str, str]] = set()
+    for kind in Delivery.__subclasses__():
+        rows = kind._default_manager.filter(sent_at__gte=timezone.now() - FAULTS_SHOWN_FOR)
+        found = rows.order_by().values_list("sent_at", "channel", "error").distinct()
+        sent |= {(at, channel, error) for at, channel, error in found if at}
+    last = {channel: error for _at, channel, error in sorted(sent)}
+    return {channel: error for channel, error in last.items() if error}
 
 
 def _try_again(rows: QuerySet[Row], channel: str, attempts: int, reason: str) -> None:

@@ -19,7 +19,7 @@ from pools.errors import InvalidValues
 from pools.forms.thresholds import ThresholdsForm
 from pools.inventory import notification_channels
 from pools.models import Channel, Event, EventKind, NotificationChannel
-from pools.monitoring import channels, notifications, thresholds
+from pools.monitoring import channels, notice_delivery, notifications, thresholds
 
 PAGE_SIZE = 50
 STATES = [("open", gettext_lazy("open")), ("closed", gettext_lazy("closed"))]
@@ -110,11 +110,18 @@ class ChannelRow(TypedDict):
     channel: NotificationChannel
     label: str
     has_address: bool
+    fault: str
 
 
 def _channels() -> list[ChannelRow]:
+    faults = notice_delivery.faults()
     return [
-        {"channel": one, "label": shown_name(one), "has_address": channels.has_address(one)}
+        {
+            "channel": one,
+            "label": shown_name(one),
+            "has_address": channels.has_address(one),
+            "fault": faults.get(one.code, ""),
+        }
         for one in notification_channels.everything()
     ]
 

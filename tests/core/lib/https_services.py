@@ -18,13 +18,17 @@ NAME = "ntfy.example"
 
 
 class Service(ThreadingHTTPServer):
-    """Keeps what it is sent, and answers with `status` and `text`; a redirect leads to another host."""
+    """Keeps what it is sent, and answers with `status` and `text`; a redirect leads to another host.
+
+    What has one of the words `refused` in it is answered with 403.
+    """
 
     daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answer)
         self.status, self.text = 200, "{}"
+        self.refused: set[str] = set()
         self.drips: str = ""  # the part of an answer that comes a byte at a time: its headers, or its body
         self.got: list[tuple[str, str, bytes]] = []  # path, the header Host, body
 
@@ -49,7 +53,8 @@ class _Answer(BaseHTTPRequestHandler):
         if self.server.drips:
             self._drip(self.server.drips)
             return
-        self.send_response(self.server.status)
+        is_refused = any(word.encode() in body for word in self.server.refused)
+        self.send_response(403 if is_refused else self.server.status)
         self.send_header("Location", "https://elsewhere.example/")
         self.send_header("Content-Length", str(len(self.server.text)))
         self.end_headers()

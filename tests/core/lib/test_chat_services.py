@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.lib import chat_services
-from core.lib.chat_services import SERVICES, Message, SendFailed, Urgency
+from core.lib.chat_services import SERVICES, Message, SendFailed, SentInPart, Urgency
 from tests.core.lib.https_services import Service, resolve_by, serving
 
 SECRET = "T0kenThatNobodyMayRead"
@@ -83,6 +83,49 @@ def test_other_addresses_are_refused(url: str) -> None:
     assert chat_services.problem_of(url)
     with pytest.raises(SendFailed):
         chat_services.send(url, Message("title", "body"))
+
+
+SEVERAL = {
+    "mmosts": f"{ADDRESSES['mmosts']}?to=dba,ops",
+    "ntfys": f"{ADDRESSES['ntfys']}/other",
+    "pover": f"{ADDRESSES['pover']}/phone/%23gznej3rKEVAvPUxu9vvNnqpmZpokzF",
+    "rockets": f"{ADDRESSES['rockets']}/#dba",
+    "slack": f"{ADDRESSES['slack']}/#dba/#ops",
+    "tgram": f"{ADDRESSES['tgram']}12315545/",
+    "twilio": f"{ADDRESSES['twilio']}/15556667778",
+    "zulip": f"{ADDRESSES['zulip']}/ops",
+}
+
+
+@pytest.mark.parametrize("scheme", SEVERAL)
+def test_an_address_with_several_recipients_is_refused_with_their_number(scheme: str) -> None:
+    assert chat_services.problem_of(SEVERAL[scheme]) == (
+        "the address has 2 recipients, and a message that one of them refuses would be sent again to all: make a "
+        "channel for each"
+    )
+
+
+@pytest.mark.parametrize(
+    ("refused", "error", "reason"),
+    [
+        (
+            {'"ops"'},
+            SentInPart,
+            "not all of its 2 recipients took it, and it is not sent again to those that did: make a channel for each "
+            "(403 forbidden)",
+        ),
+        ({'"dba"', '"ops"'}, SendFailed, "403 forbidden"),
+    ],
+)
+def test_what_some_recipients_of_a_stored_address_took_is_told_apart_from_what_none_took(
+    service: Service, monkeypatch: pytest.MonkeyPatch, refused: set[str], error: type[SendFailed], reason: str
+) -> None:
+    url = f"ntfys://{service.place}/ops/dba"
+    monkeypatch.setattr(type(chat_services._plugin_of(url)), "request_rate_per_sec", 0)
+    service.text, service.refused = "forbidden", refused
+    with pytest.raises(SendFailed) as failed:
+        chat_services.send(url, Message("t", "b"))
+    assert (type(failed.value), str(failed.value), len(service.got)) == (error, reason, 2)
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ def test_an_address_is_sealed_for_its_channel_alone() -> None:
     [
         ({"url": ""}, "url"),
         ({"url": "json://127.0.0.1/"}, "url"),
+        ({"url": f"{URL}/#dba/#ops"}, "url"),
         ({"name": " "}, "name"),
         ({"name": "E-mail".replace("-", "")}, "name"),
         ({"name": "taken"}, "name"),

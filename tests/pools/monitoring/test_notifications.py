@@ -8,6 +8,8 @@ import pytest
 from django.utils import timezone
 from pytest_django import Settings
 
+from core.lib import chat_services
+from core.lib.chat_services import Message, SentInPart
 from pools.inventory import notification_channels
 from pools.models import Event, EventKind, Moment, Notice, NotificationChannel, Severity
 from pools.monitoring import channels, notice_delivery, notifications
@@ -257,6 +259,28 @@ def test_a_message_that_fails_unexpectedly_keeps_no_other_channel_from_its_own(
     failed = Notice.objects.get(sent_at=None)
     assert failed.error == "the panel failed (ValueError); the log of the worker has more"
     assert failed.due_at == clock() + timedelta(seconds=notice_delivery.FIRST_WAIT_S)
+
+
+def test_what_some_recipients_of_a_channel_have_is_not_sent_to_them_again(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    channel, tried = a_channel(group_s=0), list[Message]()
+
+    def refuse(_url: str, message: Message) -> None:
+        tried.append(message)
+        if len(tried) == 1:
+            raise SentInPart("not all of its 3 recipients took it")
+
+    monkeypatch.setattr(chat_services, "send", refuse)
+    opened(an_event(a_pool(name="a")))
+    for _attempt in range(3):
+        notifications.send_due()
+        clock.pass_s(notice_delivery.LONGEST_WAIT_S)
+    reason = "ntfy did not take it: not all of its 3 recipients took it"
+    assert (len(tried), notice_delivery.faults()) == (1, {channel.code: reason})
+    opened(an_event(a_pool(name="b")))
+    notifications.send_due()
+    assert (len(tried), notice_delivery.faults()) == (2, {})
 
 
 def test_a_channel_removed_while_its_message_is_claimed_is_no_failure(

@@ -3,13 +3,16 @@
 import uuid
 
 import pytest
+from django.utils import timezone
 
 from core.audit.models import Entry
 from core.lib import chat_services
 from core.lib.chat_services import SendFailed
 from pools.inventory import notification_channels
-from pools.models import Channel, NotificationChannel
+from pools.models import Channel, Moment, Notice, NotificationChannel
 from tests.pages import page_of
+from tests.pools.monitoring.records import an_event
+from tests.pools.records import a_pool
 
 URL = "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7"
 TYPED = {"name": "on-call", "url": URL, "enabled": "on", "group_s": "60", "time_zone": "Europe/Berlin"}
@@ -83,6 +86,13 @@ def test_a_test_tells_the_answer(staff, monkeypatch, reason):
     page = page_of(staff.post(f"/events/channels/{channel.pk}/test/", follow=True))
     failed = f"The test by on-call did not arrive: Slack did not take it: {reason}"
     assert (failed if reason else "The test by on-call was accepted.") in page
+
+
+def test_its_state_says_that_the_last_message_was_delivered_in_part(staff):
+    channel = notification_channels.register({"name": "on-call", "url": URL})
+    Notice.of([an_event(a_pool())], Moment.OPENED, [channel])
+    Notice.objects.update(sent_at=timezone.now(), error="Slack did not take it: not all of its 3 recipients took it")
+    assert "not all of its 3 recipients took it" in page_of(staff.get(LIST))
 
 
 def test_nobody_else_sees_or_changes_them(reader):
