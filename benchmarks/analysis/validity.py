@@ -32,8 +32,9 @@ LATENCY_STEP_MS = 0.001  # pgbench rounds latencies to this
 FAILED_SHARE = SKIPPED_SHARE = 0.01
 RATE_KEPT = 0.95
 LATE_MS = 1_000.0
-# load that must remain, as a share of the duration and in seconds, once all clients have connected
-LEAST_LOAD_SHARE, LEAST_LOAD_S = 0.25, 1.0
+# load that must remain, as a share of the duration and in seconds, once all clients have connected; in a load of a
+# second or so, such as a short stage, another share
+LEAST_LOAD_SHARE, LEAST_LOAD_S, LEAST_SHARE_OF_SHORT = 0.25, 1.0, 0.75
 ERROR_CHARACTERS = 200
 
 
@@ -301,8 +302,10 @@ def _connecting_took_long(run: Evidence) -> Iterator[str]:
     pgbench 14 and later take the rate from the moment when all clients are connected ("without initial connection
     time"), and end at the duration all the same.
     """
-    left_s = (run.duration_s or 0) - run.connecting_s
-    if run.duration_s and run.connecting_s and left_s < max(LEAST_LOAD_SHARE * run.duration_s, LEAST_LOAD_S):
+    if not run.duration_s or not run.connecting_s:
+        return
+    least_s = max(LEAST_LOAD_SHARE * run.duration_s, min(LEAST_LOAD_S, LEAST_SHARE_OF_SHORT * run.duration_s))
+    if run.duration_s - run.connecting_s < least_s:
         text = _("connecting took %(connecting)s s of %(duration)s s: too short a load was left")
         yield text % {"connecting": f"{run.connecting_s:,.1f}", "duration": f"{run.duration_s:,}"}
 

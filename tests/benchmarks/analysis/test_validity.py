@@ -123,6 +123,12 @@ def test_a_load_of_which_connecting_left_little_is_suspect() -> None:
     )
 
 
+@pytest.mark.parametrize(("connecting_ms", "verdict"), [(20.0, Validity.VALID), (400.0, Validity.SUSPECT)])
+def test_a_stage_of_a_second_needs_most_of_it(connecting_ms: float, verdict: Validity) -> None:
+    short = output(samples([1.0]), transactions=400, initial_connection_ms=connecting_ms)
+    assert judge(short, options=OPTIONS | {"duration": 1}, exit_code=0)[0] == verdict
+
+
 def test_a_slow_schedule_may_end_before_its_time() -> None:
     sparse = output(transactions=8, tps=1.0, initial_connection_ms=0.0, lag_avg_ms=0.1, effective_clients=0.01)
     assert judge(sparse, options=OPTIONS | {"rate": 1.0}, exit_code=0) == (Validity.VALID, [])
