@@ -28,7 +28,6 @@ let failed = samples.reduce((total, sample) => total + (sample.failed || 0), 0);
 let timing = { left: course.left_s, at: performance.now() };
 
 const CHARTS = chartsOf(rows, course.uncounted);
-if (course.staged) CHARTS.tps.options = { ...CHARTS.tps.options, marksNamed: true };
 const AT_ONCE = ["tps", "latency"];
 const KEYS = {
   pool: ["pool", "maxwait"],
@@ -64,12 +63,20 @@ function markStages() {
     if (known)
       known.t = mark.t; // its first line came since
     else stack.marks.add([mark]);
+    nameMarks();
   }
 }
 
 /** Whether it has a value to draw; of a run that is over a single look, at its start, tells nothing. */
 const hasCourse = ({ rows: all, value }) =>
   all.some((row) => (value(row) ?? null) !== null) && !(course.final && all.length === 1 && all[0].t < 1);
+
+/** Name the marks in the chart of throughput, also where the load got its stages by a change of its rate. */
+function nameMarks() {
+  CHARTS.tps.options = { ...CHARTS.tps.options, marksNamed: true };
+  const drawn = chartOf.get("tps");
+  if (drawn) drawn.marksNamed = true;
+}
 
 /** Show a chart, from the first value that it has. */
 function build(key) {
