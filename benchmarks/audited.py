@@ -27,6 +27,7 @@ RUN = (
     "is_baseline",
     "cancel_requested_at",
     "requested_rate",
+    "requested_rate_stage",
 )
 EXPERIMENT = ("playbook", "cluster_name", "quick", "repeats", "minutes", "wanted_blocks", "cancel_requested_at")
 OF_CLUSTER: OptionsOfOwner = {"cluster": "cluster_id", "team": ("cluster__team_id",)}
@@ -39,7 +40,12 @@ track(
     cluster="cluster_id",
     team=("external__team_id", "cluster__team_id", "team_id"),
     author="author__username",
-    actions={"create": "run.start", "cancel_requested_at": "run.cancel", "requested_rate": "run.change_rate"},
+    actions={
+        "create": "run.start",
+        "cancel_requested_at": "run.cancel",
+        "requested_rate": "run.change_rate",
+        "requested_rate_stage": "run.change_rate",
+    },
 )
 track(
     Experiment,

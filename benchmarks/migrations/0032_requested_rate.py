@@ -1,4 +1,4 @@
-"""The rate that was asked for while a run went on."""
+"""The rate that was asked for while a stage of a run went on."""
 
 from django.db import migrations, models
 
@@ -11,5 +11,10 @@ class Migration(migrations.Migration):
             model_name="run",
             name="requested_rate",
             field=models.FloatField(null=True),
+        ),
+        migrations.AddField(
+            model_name="run",
+            name="requested_rate_stage",
+            field=models.PositiveSmallIntegerField(null=True),
         ),
     ]

@@ -16,6 +16,9 @@ class RunScript(TypedDict):
     version: NotRequired[int | None]
 
 
+LEAST_REST_S = 2.0  # of a stage, which may go on at another rate
+
+
 class Stage(TypedDict):
     """One stage of a load: so many clients for so long, at a rate in transactions a second if it has one."""
 

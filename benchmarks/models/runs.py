@@ -207,6 +207,7 @@ class Run(VisibleByOwner, ChoiceLabels):
     lease_until = models.DateTimeField(null=True)
     cancel_requested_at = models.DateTimeField(null=True)
     requested_rate = models.FloatField(null=True)  # the last one asked for while it ran; 0: without a limit
+    requested_rate_stage = models.PositiveSmallIntegerField(null=True)  # the stage it is for, from 1
     progress_percent = models.FloatField(null=True)  # progress of a dataset's creation, or of the idle connections
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)

@@ -21,7 +21,7 @@ _LINE = re.compile(
 _LIMITS = {field.name: field for field in option_catalog.FIELDS if field.purpose == LOAD}
 FIELDS = {"duration_s": _LIMITS["duration"], "clients": _LIMITS["clients"], "rate": _LIMITS["rate"]}
 REQUIRED = ("duration_s", "clients")
-_EXCLUDED = ("rate", "transactions", "report_per_command")
+EXCLUDED = ("rate", "transactions", "report_per_command")
 
 
 def read_stages(_field: Field, value: object) -> list[Stage] | None:
@@ -109,7 +109,7 @@ def contradictions(given: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         if name in given and given[name] != value:
             text = _("%(value)s is not the %(expected)s of the stages: leave it out, or leave out the stages")
             yield name, text % {"value": f"{given[name]:,}", "expected": f"{value:,}"}
-    for name in _EXCLUDED:
+    for name in EXCLUDED:
         if given.get(name):
             yield name, _why_excluded(name)
 

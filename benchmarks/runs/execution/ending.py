@@ -52,9 +52,13 @@ class ThresholdMissed(Stopped):
 
 
 class RateChanged(Stopped):
-    """The load goes on at another rate, in another process."""
+    """The load goes on at another rate, in another process; 0: without a limit."""
 
     status = Status.SUCCEEDED
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self.rate = rate
 
 
 class HostLost(Stopped):

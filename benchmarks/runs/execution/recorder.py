@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import Case, F, Q, QuerySet, TextField, Value, When
 from django.db.models.functions import Concat
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from benchmarks.analysis.latency.log_follower import Follower
 from benchmarks.engines import engine
@@ -25,6 +26,7 @@ from benchmarks.models.runs import LEASE
 from benchmarks.runs.execution import latency_exchange
 from benchmarks.runs.execution.latency_exchange import Latencies
 from benchmarks.runs.execution.outages import AWAY, Unsent, close_connection, retry_until_available
+from benchmarks.runs.execution.requested_rate import RequestedRate
 from benchmarks.runs.live import events, publisher
 from benchmarks.runs.observers.base import ObservedFigures
 from benchmarks.runs.observers.pool import PoolObservation
@@ -106,9 +108,7 @@ class Recorder:
         self.stage_samples: list[Progress] = []  # of the present one, on its own clock
         self.stage_began_s = 0.0  # its beginning on the run's clock
         self._clock_is_set = False  # its first progress line came
-        self._requested_rate: float | None = None
-        self._taken_rate: float | None = None
-        self._interval_is_over = False  # one of the present process has ended since the rate was asked for
+        self.requested_rate = RequestedRate(run.options)
         self.mask: Callable[[str], str] = str  # hides what readers of the run's output may not see
         # The load's clock stood at 0 then, by the progress line that came with the least delay: on a busy host some
         # lines come late, and two at once would leave an interval of no length between them.
@@ -141,14 +141,14 @@ class Recorder:
             self.write_pending()
         self.has_begun = True
 
-    def begin_stage(self, **values: Unpack[RunColumns]) -> None:
+    def begin_stage(self, number: int, asked: RunOptions, **values: Unpack[RunColumns]) -> None:
         """Record that the next process of the load starts: its clock, samples and output begin anew.
 
         Waits for the database where it is away, and raises `Fenced`: a later stage too is started only by an attempt
         that is known to be current.
         """
         self.stage_samples, self._clock_is_set, self._zero = [], False, math.inf
-        self._interval_is_over = False
+        self.requested_rate.begin_stage(number, asked)
         self.stage_began_s = self._after_last_sample(self.t(time.monotonic())) if self.has_begun else 0.0
         self.output.begin_stage()
         self.state(**values)
@@ -174,7 +174,7 @@ class Recorder:
         values = {} if self._clock_is_set else self._set_clock(at - progress.t)
         length = progress.t - (self.stage_samples[-1].t if self.stage_samples else 0.0)
         self.stage_samples.append(progress)
-        self._interval_is_over = True
+        self.requested_rate.end_interval(progress.t)
         if self.stage_began_s:
             progress = replace(progress, t=round(progress.t + self.stage_began_s, 3))
         if self.log_follower:
@@ -314,28 +314,27 @@ class Recorder:
         except AWAY as error:
             self._unsent.note(error)
             return False
-        ends = [is_ended for is_ended, _rate in found]
-        rate = next((rate for _is_ended, rate in found), self._requested_rate)
-        if rate != self._requested_rate:
-            self._requested_rate, self._interval_is_over = rate, False
-        return any(ends)
+        for _is_ended, rate, stage in found:
+            if rate is not None and self.requested_rate.receive(rate, stage or 1):
+                self.note_missed_rate()
+        return any(is_ended for is_ended, _rate, _stage in found)
 
-    @property
-    def new_rate(self) -> float | None:
-        """The rate that was asked for and that the load does not have yet (0: none); None without a request.
+    def note_missed_rate(self) -> None:
+        """Say that the load did not take the rate that was asked for."""
+        text = _("(the rate was not changed to %(rate)s/s: the stage ended first)")
+        if not (rate := self.requested_rate.rate):
+            text = _("(the limit of the rate was not lifted: the stage ended first)")
+        self.line("stderr", text % {"rate": f"{rate:,.10g}"})
+        self.log(text % {"rate": f"{rate:,.10g}"}, time.monotonic())
 
-        An interval has to end first: the figures of what was until then come from the intervals.
-        """
-        return self._requested_rate if self._interval_is_over and self._requested_rate != self._taken_rate else None
-
-    def take_rate(self, options: RunOptions) -> None:
+    def change_options(self, options: RunOptions) -> None:
         """Note that the load goes on with these options, which have the rate that was asked for."""
-        self._taken_rate, self.run.options = self._requested_rate, options
+        self.run.options = options
         self.state(options=options)
 
     @cached_property
-    def _requested(self) -> QuerySet[Run, tuple[bool, float | None]]:
-        """The run where its end or another rate was asked for, as (whether it is to end, the rate).
+    def _requested(self) -> QuerySet[Run, tuple[bool, float | None, int | None]]:
+        """The run where its end or another rate was asked for, as (whether it is to end, the rate, its stage).
 
         It is built once, since it is read a few times a second.
         """
@@ -344,7 +343,7 @@ class Recorder:
             cancelled |= Q(parent__status__in=FINAL)
         asked = self.run.current_attempt().filter(cancelled | Q(requested_rate__isnull=False))
         return asked.annotate(is_ended=Case(When(cancelled, then=True), default=False)).values_list(
-            "is_ended", "requested_rate"
+            "is_ended", "requested_rate", "requested_rate_stage"
         )
 
     def _write(self, values: RunColumns, rows: Sequence[events.Row] = ()) -> None:

@@ -122,7 +122,7 @@ def _run_load(run: Run, recorder: Recorder) -> EndState:
                 conclude = partial(ending.of_load, run, recorder, *ended)
                 if isinstance(ended[1], RateChanged):
                     first = stages.result_of(recorder, options, *ended)
-                    _change_rate(recorder, first, 1)
+                    _change_rate(recorder, first, 1, ended[1].rate)
                     found = _run_stages(recorder, context, around, first)
                     conclude = partial(stages.ending_of, run, recorder, *found)
     return retry_until_available(conclude)
@@ -145,21 +145,21 @@ def _run_stages(
                 raise
             return done, early
         options, recorder.log_follower = store.followed(run.engine, sampling.options_of(run, asked), context.place)
-        recorder.begin_stage(summary=stages.so_far(done, options, recorder.t(time.monotonic()) if done else 0.0))
+        so_far = stages.so_far(done, options, recorder.t(time.monotonic()) if done else 0.0)
+        recorder.begin_stage(len(done) + 1, options, summary=so_far)
         ended = _run_program(recorder, context.command(options), context, around, _allowed_s(run.engine, options))
         done.append(stages.result_of(recorder, options, *ended))
         if done[-1].status != Status.SUCCEEDED:
             return done, ended[1]
         if isinstance(ended[1], RateChanged):
-            _change_rate(recorder, done[-1], len(done))
+            _change_rate(recorder, done[-1], len(done), ended[1].rate)
     return done, None
 
 
-def _change_rate(recorder: Recorder, ended: StageResult, number: int) -> None:
+def _change_rate(recorder: Recorder, ended: StageResult, number: int, rate: float) -> None:
     """Let the rest of the stage that was ended have the rate that was asked for."""
-    run = recorder.run
-    lasted_s, rate = ended.figures["duration_s"], recorder.new_rate
-    recorder.take_rate(engine(run.engine).with_rate(run.options, number, lasted_s, rate or None))
+    run, lasted_s = recorder.run, ended.figures["duration_s"]
+    recorder.change_options(engine(run.engine).with_rate(run.options, number, lasted_s, rate or None))
 
 
 @contextmanager
@@ -234,6 +234,8 @@ def _run_program(
             sessions.terminate(run)
         exit_code = load.stop()
         _drain_events(load, recorder)
+    if stop is None and recorder.requested_rate.is_open:
+        recorder.note_missed_rate()
     recorder.write_pending()
     return exit_code, stop
 
@@ -316,8 +318,8 @@ def _check(load: Load, recorder: Recorder) -> None:
         return
     if missed := early_end.why(recorder.run.thresholds, recorder.samples):
         raise ThresholdMissed(missed)
-    if recorder.new_rate is not None:
-        raise RateChanged
+    if (rate := recorder.requested_rate.due) is not None:
+        raise RateChanged(rate)
 
 
 def _why_late(run: Run, seconds: float) -> str:

@@ -16,6 +16,7 @@ from benchmarks.runs.execution.recorder import Output, Recorder
 from benchmarks.runs.observers.base import ObservedFigures
 from benchmarks.runs.observers.pool import PoolObservation
 from panel.quickstart.ports import free_port
+from tests.benchmarks.records import the_options
 
 pytestmark = pytest.mark.django_db
 FIGURES = {"cl_active": 1, "cl_waiting": 2, "sv_active": 3, "sv_idle": 4, "maxwait_ms": 5.5}
@@ -73,7 +74,7 @@ def test_the_process_of_each_stage_has_a_clock_of_its_own_on_that_of_the_run(rec
     recorder.begin(at)
     recorder.sample(Progress(t=1.0, tps=10.0, latency_ms=1.0, stddev_ms=None), at + 1.5)  # began 0.5 s later
     recorder.line("stdout", "first")
-    recorder.begin_stage(summary={"stages": [{"clients": 1}]})
+    recorder.begin_stage(2, the_options(), summary={"stages": [{"clients": 1}]})
     assert (recorder.stage_samples, recorder.output.of_stage("stdout")) == ([], "")
     recorder.line("stdout", "second")
     for t in (1.0, 2.0):
@@ -196,19 +197,46 @@ def test_a_cancel_is_seen(recorder):
     assert recorder.cancel_requested() is True
 
 
-def test_another_rate_is_taken_when_an_interval_has_ended_since_it_was_asked_for(recorder, described):
-    recorder.sample(Progress(t=60.0, tps=10.0, latency_ms=1.0, stddev_ms=None), 1060.0)
-    Run.objects.update(requested_rate=500.0)
-    assert (recorder.cancel_requested(), recorder.new_rate) == (False, None)
-    recorder.sample(Progress(t=120.0, tps=10.0, latency_ms=1.0, stddev_ms=None), 1120.0)
-    assert (recorder.cancel_requested(), recorder.new_rate) == (False, 500.0)
-    recorder.take_rate(recorder.run.options)
-    assert recorder.new_rate is None
-    Run.objects.update(requested_rate=0.0)
-    recorder.begin_stage()
-    assert (recorder.cancel_requested(), recorder.new_rate) == (False, None)
-    recorder.sample(Progress(t=60.0, tps=10.0, latency_ms=1.0, stddev_ms=None), 1180.0)
-    assert recorder.new_rate == 0.0
+def an_interval(t: float) -> Progress:
+    return Progress(t=t, tps=10.0, latency_ms=1.0, stddev_ms=None)
+
+
+def test_another_rate_is_due_when_an_interval_has_ended_since_it_was_asked_for(recorder, described):
+    recorder.begin_stage(1, the_options(duration=300))
+    recorder.sample(an_interval(60.0), 1060.0)
+    Run.objects.update(requested_rate=500.0, requested_rate_stage=1)
+    assert (recorder.cancel_requested(), recorder.requested_rate.due) == (False, None)
+    recorder.sample(an_interval(120.0), 1120.0)
+    assert (recorder.cancel_requested(), recorder.requested_rate.due) == (False, 500.0)
+    recorder.begin_stage(2, the_options(duration=180, rate=500.0))
+    Run.objects.update(requested_rate=0.0, requested_rate_stage=2)
+    assert (recorder.cancel_requested(), recorder.requested_rate.due) == (False, None)
+    recorder.sample(an_interval(60.0), 1180.0)
+    assert recorder.requested_rate.due == 0.0
+
+
+def test_a_rate_that_came_after_its_stage_is_told_and_no_other_stage_takes_it(recorder, described):
+    recorder.begin_stage(2, the_options(duration=300, rate=100.0))
+    Run.objects.update(requested_rate=500.0, requested_rate_stage=1)
+    recorder.cancel_requested()
+    recorder.sample(an_interval(1.0), 1001.0)
+    assert recorder.requested_rate.due is None
+    told = "(the rate was not changed to 500/s: the stage ended first)"
+    assert recorder.output.text_of("stderr") == told + "\n"
+    assert [payload["line"] for name, _id, payload in described if name == "log"] == [told]
+    Run.objects.update(requested_rate_stage=2)  # the same rate, asked for again
+    recorder.cancel_requested()
+    recorder.sample(an_interval(2.0), 1002.0)
+    assert recorder.requested_rate.due == 500.0
+
+
+@pytest.mark.parametrize(("rate", "duration"), [(100.0, 300), (500.0, 11)], ids=["had already", "short rest"])
+def test_no_process_is_started_anew_for_nothing(recorder, described, rate, duration):
+    recorder.begin_stage(1, the_options(duration=duration, rate=100.0))
+    Run.objects.update(requested_rate=rate, requested_rate_stage=1)
+    recorder.cancel_requested()
+    recorder.sample(an_interval(10.0), 1010.0)
+    assert recorder.requested_rate.due is None
 
 
 def test_what_was_seen_before_a_program_that_starts_slowly_made_its_first_request_is_of_no_load(settings, described):

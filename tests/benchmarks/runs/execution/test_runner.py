@@ -15,6 +15,7 @@ from benchmarks.runs import setup
 from benchmarks.runs.execution import ending, outages, runner
 from benchmarks.runs.execution.ending import DeadlinePassed, EndState
 from benchmarks.runs.execution.recorder import Recorder
+from benchmarks.runs.execution.requested_rate import RequestedRate
 from benchmarks.targets import resolve
 from panel.quickstart.ports import free_port
 from pools.models import ClusterStatus
@@ -45,7 +46,7 @@ def recorded_after_its_time(exit_code: int | None) -> None:
     for stream in ("stdout", "stderr"):
         events.put(StreamEnd(stream))
     load: Any = SimpleNamespace(events=events, exit_code=lambda: exit_code)
-    quiet = {"heartbeat": bool, "cancel_requested": bool, "new_rate": None}
+    quiet = {"heartbeat": bool, "cancel_requested": bool, "requested_rate": RequestedRate({})}
     recorder: Any = SimpleNamespace(**quiet, run=Run(options=the_options()), samples=[])
     runner._record_until_end(load, recorder, seconds=0.0)
 
