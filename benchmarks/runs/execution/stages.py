@@ -5,7 +5,7 @@ of different loads.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from django.utils.translation import gettext as _
@@ -76,15 +76,16 @@ def so_far(done: Sequence[StageResult], options: RunOptions, began_s: float) -> 
 def result_of(recorder: Recorder, options: RunOptions, exit_code: int, stop: Stopped | None) -> StageResult:
     """Return the result of the stage that ended last."""
     output = engine(recorder.run.engine).read_output(*map(recorder.output.of_stage, ("stdout", "stderr")))
-    judged, reasons = validity.judge(output, options=options, exit_code=exit_code, progress=recorder.stage_samples)
     status, error = _status_of(recorder, output, exit_code, stop)
     log, asked = _log_of(recorder), asked_of(options, recorder.stage_began_s)
-    summary = output.summary
-    if isinstance(stop, RateChanged):
-        judged, reasons = Validity.VALID, []
+    if isinstance(stop, RateChanged):  # the panel ended it: it is judged as one of this duration, by its intervals
         asked["duration_s"] = max(1, round(recorder.stage_samples[-1].t))
-        summary = of_intervals(recorder.stage_samples)
-    shown = store.as_shown(with_figures(summary, log.figures)) if summary else {}
+        output = replace(output, summary=of_intervals(recorder.stage_samples))
+        lasted: RunOptions = {**options, "duration": asked["duration_s"]}
+        judged, reasons = validity.judge(output, options=lasted, progress=recorder.stage_samples)
+    else:
+        judged, reasons = validity.judge(output, options=options, exit_code=exit_code, progress=recorder.stage_samples)
+    shown = store.as_shown(with_figures(output.summary, log.figures)) if output.summary else {}
     figures = cast("StageSummary", {**shown, **asked, "status": status.value})
     if error:
         figures["error"] = error
