@@ -18,8 +18,9 @@ from tests.faults.proxy import Proxy
 from tests.installation import Api, Installation, Refused
 from tests.programs import below, heads
 
-# Megabytes of each disk; "home" holds logs, keys and everything of the panel but its database.
-DISKS = {"home": 300, "home/postgres": 1500, "home/pgbouncer": 8, "home/pgpool": 16, "metadata": 300}
+# Megabytes of each disk; "home" holds logs, keys and everything of the panel but its database. That of PostgreSQL has
+# room for two million rows and for the WAL of some preparations without a checkpoint, since it is killed before.
+DISKS = {"home": 300, "home/postgres": 3000, "home/pgbouncer": 8, "home/pgpool": 16, "metadata": 300}
 DISKS |= {"home/redis": 60, "redis": 60}
 LOOPBACK, LED_WITHIN_S = "127.0.0.1", 60.0
 DISK_OF = {name: f"home/{name}" for name in ("postgres", "redis", "pgbouncer", "pgpool")}
