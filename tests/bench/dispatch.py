@@ -1,6 +1,7 @@
 """How soon a queued run starts once a generator is free: 50 generators, 100 queued runs.
 
     .venv/bin/python -m tests.bench.dispatch [--generators 50] [--queued 100] [--runs 100] [--load-s 2]
+    .venv/bin/python -m tests.bench.dispatch --load-s 10 --spread 0.5
     .venv/bin/python -m tests.bench.dispatch --postgresql
 
 Each run has a cluster of its own, and any generator may take it. First comes what one dispatch costs while one
@@ -8,11 +9,13 @@ generator is idle and all others are at work: processor milliseconds and queries
 the messages that it sends. Then stand-ins take the generators' messages, each a thread that does what a worker's task
 does: claim, a load of `--load-s` in which it sleeps, the final state, the next dispatch. What is printed is the time
 from the end of a run to the start of the next one on its generator, both by the clock of the database's records, in
-milliseconds, and the messages taken for each run that started. Times are wall-clock: on a busy machine they tell of its
-other work.
+milliseconds, and the messages taken for each run that started. Without `--spread` all loads take equally long, so that
+the runs of all generators end at one moment and wait for each other; with it they end apart, as runs do. Times are
+wall-clock: on a busy machine they tell of its other work.
 """
 
 import argparse
+import random
 import statistics
 import sys
 import tempfile
@@ -86,9 +89,10 @@ def cost_of_a_dispatch() -> tuple[float, int, int]:
 class StandIn(threading.Thread):
     """A generator of this name: takes its messages and does with each run what the task of a worker does."""
 
-    def __init__(self, name: str, load_s: float, over: threading.Event) -> None:
+    def __init__(self, name: str, load_s: tuple[float, float], over: threading.Event) -> None:
         super().__init__(name=name, daemon=True)
         self.load_s, self.over, self.taken = load_s, over, 0
+        self._draw = random.Random(name)
 
     def run(self) -> None:
         from celery import current_app
@@ -112,13 +116,16 @@ class StandIn(threading.Thread):
         run = Run.objects.claim(run_id, self.name)
         in_flight.end(run_id)
         if run:
-            time.sleep(self.load_s)
+            time.sleep(self._draw.uniform(*self.load_s))
             run.finish(Status.SUCCEEDED)
         dispatch.dispatch_due()
 
 
-def delays_ms(names: Sequence[str], runs: int, load_s: float) -> tuple[list[float], float]:
-    """Let stand-ins carry out so many runs; return the delays between two of a generator, and messages for each run."""
+def delays_ms(names: Sequence[str], runs: int, load_s: tuple[float, float]) -> tuple[list[float], float]:
+    """Let stand-ins carry out so many runs, each of `load_s` from the least to the most.
+
+    Return the delays between two runs of a generator, and the messages for each run.
+    """
     from benchmarks.models import Run, Status
     from benchmarks.runs.submission import dispatch
 
@@ -157,6 +164,7 @@ def main() -> int:
     parser.add_argument("--queued", type=int, default=100)
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--load-s", type=float, default=2.0)
+    parser.add_argument("--spread", type=float, default=0.0, help="share of --load-s by which loads differ")
     parser.add_argument("--postgresql", action="store_true", help="keep the records in PostgreSQL, not in SQLite")
     asked = parser.parse_args()
     end_all_on_sigterm()
@@ -168,7 +176,8 @@ def main() -> int:
             beat(names)
             cost_ms, queries, messages = cost_of_a_dispatch()
             print(f"a dispatch: {cost_ms:.1f} ms of processor, {queries} queries, {messages} messages", flush=True)
-            gaps_ms, taken = delays_ms(names, asked.runs, asked.load_s)
+            load_s = (asked.load_s * (1 - asked.spread), asked.load_s * (1 + asked.spread))
+            gaps_ms, taken = delays_ms(names, asked.runs, load_s)
     if gaps_ms:
         p95_ms = gaps_ms[int(len(gaps_ms) * 0.95)]
         print(f"from end to start, {len(gaps_ms)} pairs: p50 {statistics.median(gaps_ms):.0f} ms, p95 {p95_ms:.0f} ms")
