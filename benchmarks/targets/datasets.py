@@ -1,7 +1,7 @@
 """Datasets: whose a database's tables for load programs are, what may be done to them, and keeping the ones made."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any
@@ -33,6 +33,7 @@ _FOUND = """
         SELECT sum(pg_total_relation_size(inhrelid))::bigint AS size FROM pg_inherits WHERE inhparent = c.oid
     ) partitions ON true
 """
+_OIDS = "SELECT to_regclass(wanted)::oid::bigint FROM unnest(%s::text[]) AS wanted"  # locks none of them
 _DEPENDENTS = """
     SELECT DISTINCT conrelid::regclass::text FROM pg_constraint
     WHERE contype = 'f' AND confrelid = ANY(%(tables)s) AND NOT conrelid = ANY(%(tables)s)
@@ -58,6 +59,15 @@ _TABLESPACES = """
     JOIN pg_database d ON datname = current_database()
 """
 _OWNER = "SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = current_database()"
+
+
+def oids(cluster: Cluster, database: str, wanted: Tables) -> list[int]:
+    """Return the oids of these tables as far as they exist, also while a preparation has them locked.
+
+    Raises `ClusterUnreachable` (of the pools app) and `Refused`.
+    """
+    with _session(cluster, database) as connection:
+        return [oid for (oid,) in connection.execute(_OIDS, (list(wanted.names),)) if oid]
 
 
 def facts(cluster: Cluster, database: str, wanted: Tables | None = None) -> DatasetFacts:
@@ -103,21 +113,22 @@ def _facts(connection: connect.Connection, cluster: Cluster, database: str, want
 def _with_tables(
     known: DatasetFacts, cluster: Cluster, connection: connect.Connection, found: list[tuple[Any, ...]]
 ) -> DatasetFacts:
-    oids = [row[0] for row in found]
+    found_oids = [row[0] for row in found]
     comments = {row[1]: row[3] for row in found}
     tables = known.wanted
     scale = _one(connection, tables.size_query) if tables.counted in comments else None
     finished, unfinished = _marked(cluster, known, comments)
+    unfinished = unfinished or _left_unmarked(cluster, known, found_oids, comments)
     return replace(
         known,
         tables=tuple(row[1] for row in found),
-        oids=tuple(oids),
+        oids=tuple(found_oids),
         table_owner=found[0][2],
         ours=finished or unfinished or _left_empty(cluster, known, connection, comments),
         unfinished=unfinished,
         scale=scale,
         size_bytes=sum(row[4] for row in found),
-        dependents=tuple(row[0] for row in connection.execute(_DEPENDENTS, {"tables": oids})),
+        dependents=tuple(row[0] for row in connection.execute(_DEPENDENTS, {"tables": found_oids})),
     )
 
 
@@ -133,6 +144,23 @@ def _marked(cluster: Cluster, known: DatasetFacts, comments: dict[str, str | Non
         return False, False
     is_marked = set(comments.values()) == {dataset.unfinished_marker}
     return comments.get(known.wanted.marked) == dataset.marker, is_marked
+
+
+def _left_unmarked(
+    cluster: Cluster, known: DatasetFacts, found: Sequence[int], comments: dict[str, str | None]
+) -> bool:
+    """Test whether a preparation that broke off was filling these very tables, and could not mark them.
+
+    The server was away at its end, or for longer than its worker lived.
+    """
+    here = {"cluster": cluster, "database": known.database, "engine": known.wanted.engine}
+    prepared = Run.objects.filter(**here, purpose=Purpose.PREPARE, conditions__has_key="tables_made").first()
+    if prepared is None or prepared.status not in FINAL or any(comments.values()):
+        return False
+    conditions = prepared.conditions
+    before = conditions.get("tables_before")
+    of_others = before["oids"] if before and not before["ours"] else []
+    return set(found) <= set(conditions["tables_made"]) - set(of_others)
 
 
 def _left_empty(

@@ -30,6 +30,20 @@ def before(run: Run) -> TablesBefore:
     return {"oids": list(found.oids), "ours": found.ours}
 
 
+def made(run: Run) -> list[int]:
+    """Return the oids of the tables that a preparation is filling, by which they are known where nothing marks them.
+
+    None where the server does not answer.
+    """
+    if run.cluster is None:
+        return []
+    try:
+        return datasets.oids(run.cluster, run.database, datasets.tables_made(run))
+    except (DomainError, SealBroken) as error:
+        log.warning("run %s: the tables that it makes could not be noted: %s", run.pk, error)
+        return []
+
+
 def leave(run: Run) -> str:
     """Mark what a broken-off preparation left and describe it; empty where nothing was touched, or no answer came."""
     existing = run.conditions.get("tables_before")

@@ -366,8 +366,16 @@ def _record_line(text: str, at: float, recorder: Recorder) -> None:
         recorder.sample(parsed.sample, at - parsed.late_s)
     if parsed.percent is not None:
         recorder.progress(parsed.percent)
+        _note_tables(recorder)
     if parsed.worth_reporting:
         recorder.log(text, at)
+
+
+def _note_tables(recorder: Recorder) -> None:
+    """Note once which tables a preparation fills, in case the server can't be asked at its end."""
+    run = recorder.run
+    if run.purpose == Purpose.PREPARE and "tables_made" not in run.conditions:
+        recorder.state(conditions={**run.conditions, "tables_made": partial_datasets.made(run)})
 
 
 def _drain_events(load: Load, recorder: Recorder) -> None:

@@ -240,6 +240,23 @@ def test_full_tables_of_a_preparation_that_broke_off_are_known_and_loaded_by_nob
     assert datasets.facts(cluster, database).complete
 
 
+def test_full_tables_that_nobody_could_mark_are_known_by_what_was_noted_while_they_were_filled(
+    cluster: Cluster, postgres: PostgresServer, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_keys(postgres, database, forbidden=True)
+    monkeypatch.setattr(partial_datasets, "leave", lambda run: "")  # as where the server is away at its end
+    failed = execute(prepare(cluster, database, scale=3))
+    assert (failed.status, len(failed.conditions["tables_made"])) == (Status.FAILED, 4)
+    found = datasets.facts(cluster, database)
+    assert (found.ours, found.unfinished, found.complete, found.scale) == (True, True, False, 3)
+    with pytest.raises(Refused, match=f"{database} holds pgbench tables that a broken-off preparation left: prepare"):
+        load(cluster, database)
+    with postgres.connect(database) as session:
+        session.execute("DROP TABLE pgbench_accounts; CREATE TABLE pgbench_accounts (precious int)")
+    with pytest.raises(Refused, match=r"pgbench_accounts.* that this panel did not make"):
+        prepare(cluster, database)
+
+
 def test_what_a_lost_worker_left_is_marked_by_the_reaper_and_may_be_dropped(
     cluster: Cluster, postgres: PostgresServer, database: str
 ) -> None:
