@@ -120,5 +120,5 @@ class RunConditions(TypedDict, total=False):
     warm_up: WarmUp
     start: Start
     tables_before: TablesBefore
-    tables_made: list[int]  # oids of the tables that a preparation was filling
+    tables_made: list[int]  # oids of the tables that a preparation made anew
     meanwhile: ObservedSummary

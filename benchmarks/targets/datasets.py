@@ -157,10 +157,7 @@ def _left_unmarked(
     prepared = Run.objects.filter(**here, purpose=Purpose.PREPARE, conditions__has_key="tables_made").first()
     if prepared is None or prepared.status not in FINAL or any(comments.values()):
         return False
-    conditions = prepared.conditions
-    before = conditions.get("tables_before")
-    of_others = before["oids"] if before and not before["ours"] else []
-    return set(found) <= set(conditions["tables_made"]) - set(of_others)
+    return set(found) <= set(prepared.conditions["tables_made"])
 
 
 def _left_empty(

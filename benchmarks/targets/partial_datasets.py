@@ -17,6 +17,7 @@ from core.lib.errors import DomainError
 from pools.models import Cluster
 
 log = logging.getLogger(__name__)
+MOST_LOOKS = 8  # for the tables that are made, at lines of progress: the first ones come before them
 
 
 def before(run: Run) -> TablesBefore:
@@ -31,17 +32,20 @@ def before(run: Run) -> TablesBefore:
 
 
 def made(run: Run) -> list[int]:
-    """Return the oids of the tables that a preparation is filling, by which they are known where nothing marks them.
+    """Return the oids of the tables that a preparation made anew, by which they are known where nothing marks them.
 
-    None where the server does not answer.
+    None as long as one of them is not there or is still the one of before, and where the server does not answer.
     """
-    if run.cluster is None:
+    existing = run.conditions.get("tables_before")
+    if run.cluster is None or existing is None:
         return []
+    wanted = datasets.tables_made(run)
     try:
-        return datasets.oids(run.cluster, run.database, datasets.tables_made(run))
+        oids = datasets.oids(run.cluster, run.database, wanted)
     except (DomainError, SealBroken) as error:
         log.warning("run %s: the tables that it makes could not be noted: %s", run.pk, error)
         return []
+    return oids if len(oids) == len(wanted.names) and not set(oids).intersection(existing["oids"]) else []
 
 
 def leave(run: Run) -> str:
