@@ -3,7 +3,7 @@
     python -m tests.faults [--quick] [--faults kill,term,stop,cut,delay,disk] [--processes web,…] [--activities run,…]
                            [--trials 1] [--trials-of-kill 2] [--json FILE]
 
-All of it takes some two hours. Needs root for full disks. The exit code is 0 where nothing was wrong.
+All of it takes about an hour. Needs root for full disks. The exit code is 0 where nothing was wrong.
 """
 
 import argparse
