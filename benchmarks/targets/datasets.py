@@ -155,9 +155,9 @@ def _left_unmarked(
     """
     here = {"cluster": cluster, "database": known.database, "engine": known.wanted.engine}
     prepared = Run.objects.filter(**here, purpose=Purpose.PREPARE, conditions__has_key="tables_made").first()
-    if prepared is None or prepared.status not in FINAL or any(comments.values()):
+    if prepared is None or prepared.status not in FINAL or prepared.status == Status.SUCCEEDED:
         return False
-    return set(found) <= set(prepared.conditions["tables_made"])
+    return not any(comments.values()) and set(found) <= set(prepared.conditions["tables_made"])
 
 
 def _left_empty(

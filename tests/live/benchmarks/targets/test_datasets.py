@@ -257,6 +257,16 @@ def test_full_tables_that_nobody_could_mark_are_known_by_what_was_noted_while_th
         prepare(cluster, database)
 
 
+def test_whole_tables_whose_mark_somebody_took_away_are_theirs(
+    cluster: Cluster, postgres: PostgresServer, database: str
+) -> None:
+    assert execute(prepare(cluster, database)).conditions["tables_made"]
+    with postgres.connect(database) as session:
+        session.execute("COMMENT ON TABLE pgbench_accounts IS NULL")
+    found = datasets.facts(cluster, database)
+    assert (found.ours, found.unfinished) == (False, False)
+
+
 def test_what_a_lost_worker_left_is_marked_by_the_reaper_and_may_be_dropped(
     cluster: Cluster, postgres: PostgresServer, database: str
 ) -> None:
