@@ -23,6 +23,7 @@ def sql_of_the_manual() -> list[str]:
 def superuser(postgres: PostgresServer) -> "Iterator[psycopg.Connection[tuple[object, ...]]]":
     """A database with a table of the trail's name that the panel's role owns."""
     with postgres.connect() as session:
+        session.execute("DROP ROLE IF EXISTS pooldeck, pooldeck_owner")  # that an earlier test left
         session.execute("CREATE ROLE pooldeck")
         session.execute("CREATE ROLE pooldeck_owner")
         session.execute("CREATE TABLE audit_entry (number bigint PRIMARY KEY)")
