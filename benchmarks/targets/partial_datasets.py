@@ -17,7 +17,7 @@ from core.lib.errors import DomainError
 from pools.models import Cluster
 
 log = logging.getLogger(__name__)
-MOST_LOOKS = 8  # for the tables that are made, at lines of progress: the first ones come before them
+MOST_CHECKS = 8  # for the tables that are made, at lines of progress: the first ones come before them
 
 
 def before(run: Run) -> TablesBefore:

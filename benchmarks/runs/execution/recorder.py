@@ -109,7 +109,7 @@ class Recorder:
         self.stage_began_s = 0.0  # its beginning on the run's clock
         self._clock_is_set = False  # its first progress line came
         self.requested_rate = RequestedRate(run.options)
-        self.table_looks = 0  # for the tables that a preparation makes
+        self.table_checks = 0  # for the tables that a preparation makes
         self.mask: Callable[[str], str] = str  # hides what readers of the run's output may not see
         # The load's clock stood at 0 then, by the progress line that came with the least delay: on a busy host some
         # lines come late, and two at once would leave an interval of no length between them.

@@ -374,9 +374,9 @@ def _record_line(text: str, at: float, recorder: Recorder) -> None:
 def _note_tables(recorder: Recorder) -> None:
     """Note once which tables a preparation has made, in case the server can't be asked at its end."""
     run, is_noted = recorder.run, "tables_made" in recorder.run.conditions
-    if run.purpose != Purpose.PREPARE or is_noted or recorder.table_looks >= partial_datasets.MOST_LOOKS:
+    if run.purpose != Purpose.PREPARE or is_noted or recorder.table_checks >= partial_datasets.MOST_CHECKS:
         return
-    recorder.table_looks += 1
+    recorder.table_checks += 1
     if oids := partial_datasets.made(run):
         recorder.state(conditions={**run.conditions, "tables_made": oids})
 
