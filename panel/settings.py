@@ -67,6 +67,7 @@ MIDDLEWARE = [
     "core.accounts.middleware.BrowserSessions",
     "core.accounts.second_factor.requirement.SecondFactorRequired",
     "pools.views.approvals.HeldBackPages",
+    "panel.nul_characters.NulCharacters",
     "panel.private_texts.private_texts",  # innermost: a body has its length and its reader's reading at once
 ]
 

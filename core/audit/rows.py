@@ -32,7 +32,7 @@ Values = dict[object, dict[str, object]]
 
 def locked(tracked: TrackedModel, query: Query, using: str) -> Values:
     """Read the columns of the rows that an update is about, and lock these as the update is going to."""
-    rows = _rows_of(tracked, query, using).select_for_update()
+    rows = _rows_of(tracked, query, using).select_for_update(of=("self",))  # a column may be of a record that it names
     found = rows.values_list("pk", *tracked.fields)
     return {key: dict(zip(tracked.fields, values, strict=True)) for key, *values in found}
 

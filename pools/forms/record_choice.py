@@ -153,7 +153,7 @@ class RecordChoiceField(forms.ModelChoiceField):  # type: ignore[type-arg]  # no
     def key_of(self, typed: str) -> str:
         """Return the id of the record that has this name; else the text itself, as an id is."""
         text = typed.strip()
-        if not text or _is_id(text):
+        if not text or "\0" in text or _is_id(text):  # PostgreSQL compares no text with a NUL
             return text
         found = list(self.queryset.filter(self.source.named(text)).values_list("pk", flat=True)[:2])  # type: ignore[union-attr]
         return str(found[0]) if len(found) == 1 else text
