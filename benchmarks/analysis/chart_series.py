@@ -130,7 +130,9 @@ def planned_seconds(run: Run) -> float | None:
 def failed_so_far(run: Run) -> int:
     """Return the failed transactions: the program's own count once it is printed, else the sum over samples."""
     printed = run.summary.get("failed")
-    return printed if printed is not None else run.samples.aggregate(total=Sum("failed"))["total"] or 0
+    if printed is not None:
+        return printed
+    return run.samples.filter(failed__gt=0).order_by().aggregate(total=Sum("failed"))["total"] or 0
 
 
 def partial_summary(run: Run) -> Summary:
@@ -176,8 +178,8 @@ def _rows(
     for that, and only those that stay are read whole.
     """
     rows = detail.within(model.objects.filter(run=run))
-    if (count := rows.count()) > detail.rows:
-        keys = extremes.of_buckets(rows, count, followed, detail.rows)
+    if rows[: detail.rows + 1].count() > detail.rows:
+        keys = extremes.of_buckets(rows, followed, detail.rows)
         read = rows if keys is None else model.objects.filter(pk__in=keys)
         points = list(read.values_list("attempt", "seq", "t", followed, "pk"))
         kept = thinned(points, detail.rows, t=itemgetter(2), value=itemgetter(3))

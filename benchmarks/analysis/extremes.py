@@ -29,37 +29,40 @@ WITHIN = "run_id = %(run)s AND attempt = %(attempt)s AND seq >= bucket.start AND
 
 @dataclass(frozen=True)
 class _Attempt:
-    """The rows of one attempt of a run: how many there are, and the places of the first and of the last."""
+    """The rows of one attempt of a run: the places of the first and of the last, and its share of all rows."""
 
     run: object
     number: int
-    count: int
     first: int
     last: int
+    share: float = 1.0
 
 
-def of_buckets(rows: QuerySet[Any], count: int, figure: str, at_most: int) -> set[int] | None:
+def of_buckets(rows: QuerySet[Any], figure: str, at_most: int) -> set[int] | None:
     """Return the keys of the rows from which so many are to be chosen by a figure; an unknown one counts as 0.
 
-    `rows` are the samples of one kind of one run, in order, and `count` is their number. None: all of them are to be
-    read, since they are few, or nearly all stand close together.
+    `rows` are the samples of one kind of one run, in order. None: all of them are to be read, since they are few, or
+    nearly all stand close together.
     """
-    if count <= PAYS_FROM * FOR_EACH * at_most:
+    enough = PAYS_FROM * FOR_EACH * at_most
+    if rows[: enough + 1].count() <= enough:  # a run of a day is not gone through to be counted
         return None
-    buckets, model = FOR_EACH * at_most // 2, rows.model
-    shares = ((one, max(1, buckets * one.count // count)) for one in _attempts_of(rows, count))
-    found = {key for attempt, share in shares for key in _keys(model, figure, attempt, share)}
+    buckets = FOR_EACH * at_most // 2
+    attempts = ((one, max(1, int(buckets * one.share))) for one in _attempts_of(rows))
+    found = {key for attempt, share in attempts for key in _keys(rows.model, figure, attempt, share)}
     return found if len(found) >= at_most else None
 
 
-def _attempts_of(rows: QuerySet[Any], count: int) -> list[_Attempt]:
+def _attempts_of(rows: QuerySet[Any]) -> list[_Attempt]:
     """Return the attempts that the rows are of: the ends tell of a single one, and else all rows are gone through."""
     places = rows.values_list("run", "attempt", "seq")
     (run, number, first), (_run, last_number, last) = places[0], places.reverse()[0]
     if number == last_number:
-        return [_Attempt(run, number, count, first, last)]
+        return [_Attempt(run, number, first, last)]
     columns = rows.order_by().values_list("run", "attempt")
-    return [_Attempt(*row) for row in columns.annotate(count=Count("*"), first=Min("seq"), last=Max("seq"))]
+    found = list(columns.annotate(first=Min("seq"), last=Max("seq"), count=Count("*")))
+    whole = sum(count for *_place, count in found)
+    return [_Attempt(*place, share=count / whole) for *place, count in found]
 
 
 def _keys(model: type[Model], figure: str, attempt: _Attempt, buckets: int) -> set[int]:

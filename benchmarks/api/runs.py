@@ -28,7 +28,7 @@ from benchmarks.api.serializers import LogSerializer, RunSerializer, SampleSeria
 from benchmarks.errors import IllegalTransition, InvalidGenerators, InvalidOptions, InvalidSweep, InvalidTarget
 from benchmarks.forms.run_filter import RunFilter
 from benchmarks.models import FINAL, Run, RunOutput, Sample, Status
-from benchmarks.models.runs import RunQuerySet
+from benchmarks.models.runs import SEARCHED, RunQuerySet
 from benchmarks.results import import_output
 from benchmarks.runs.submission import cancel as cancellation
 from benchmarks.runs.submission import idempotency
@@ -130,7 +130,7 @@ class RunViewSet(
         "import_": "run.import",
     }
     filterset_class = RunFilter
-    search_fields = ["name", "target_label", "database"]
+    search_fields = SEARCHED
     private_search_fields = ["error"]
     ordering_fields = ["number", "name", "status", "created_at", "started_at", "finished_at"]
 

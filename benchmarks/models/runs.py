@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Unpack, cast
 
 from django.conf import settings
-from django.db import IntegrityError, models, transaction
+from django.db import IntegrityError, connection, models, transaction
 from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -30,9 +30,13 @@ from benchmarks.models.thresholds import Threshold
 from core.accounts.models import FIRST_TEAM, Team
 from core.lib import database_clock
 from core.lib.choice_labels import ChoiceLabels
+from core.lib.lower_text import together
 from pools.models import Cluster, Pool
 
 LEASE = timedelta(seconds=15)
+# What a search compares: the three texts of a run in one column, which is in small letters already. SQLite compares the
+# three themselves: it takes no generated column from an index without its row.
+SEARCHED = ("searched",) if connection.vendor == "postgresql" else ("name", "target_label", "database")
 PART_CLAIMED_WITHIN = timedelta(seconds=30)  # a part by its generator, whose children may all be at work
 
 
@@ -175,6 +179,7 @@ class Run(VisibleByOwner, ChoiceLabels):
     # the role that a direct run logs in as; empty: the admin
     role = models.CharField(max_length=63, default="", blank=True)
     target_label = models.CharField(max_length=200, default="")  # the name of its target, kept when the target is gone
+    searched = together("name", "target_label", "database")
     options: "models.JSONField[RunOptions, RunOptions]" = models.JSONField(default=dict)
     group = models.UUIDField(null=True, db_index=True)  # runs started together, done in order of number
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
@@ -233,6 +238,7 @@ class Run(VisibleByOwner, ChoiceLabels):
             models.Index(fields=["parent", "status", "number"], name="runs_of_a_status"),
             models.Index(fields=["status", "generator"], condition=Q(finished_at=None), name="runs_unfinished"),
             models.Index(fields=["cluster", "pool"], condition=Q(is_baseline=True), name="runs_baselines"),
+            models.Index(fields=["id"], condition=Q(error__gt=""), name="runs_with_errors"),
             # Lists leave out the runs of experiments. These have all columns that are counted, searched, or asked by
             # teams, so that lists read the wide rows of one page only.
             models.Index(
@@ -242,8 +248,10 @@ class Run(VisibleByOwner, ChoiceLabels):
                 fields=["parent", "experiment", "status", "number", "purpose"], name="runs_of_people_by_status"
             ),
             models.Index(
-                fields=["parent", "experiment", "number", "name", "target_label", "database"], name="runs_searched"
+                fields=["parent", "experiment", "number", "name", "target_label", "database", "id"],
+                name="runs_searched_sqlite",
             ),
+            models.Index(fields=["parent", "experiment", "number", "searched", "id"], name="runs_searched"),
             # What a member sees is counted by this one; it begins with the cluster: no list of all runs is read in it.
             models.Index(
                 fields=["cluster", "external", "parent", "experiment", "status", "team", "purpose"],

@@ -24,6 +24,7 @@ from benchmarks.forms.run_filter import RunFilter
 from benchmarks.forms.runs import Route, RunForm, initial_of
 from benchmarks.models import Purpose, Run, ScriptVersion, Status, Validity
 from benchmarks.models.run_states import Gate
+from benchmarks.models.runs import SEARCHED
 from benchmarks.runs.submission import again, idempotency, submit
 from benchmarks.runs.submission.submit import RunRequest
 from benchmarks.views.dataset_facts import facts_of
@@ -33,6 +34,7 @@ from core.accounts.permissions import person, user_holds
 from core.lib.errors import DomainError
 from core.lib.long_lists import LongList
 from core.lib.query_params import id_of, is_set
+from core.rest.filters import having
 from pools.clusters import endpoints
 from pools.clusters.endpoints import Endpoint
 from pools.models import Cluster, Pool, PoolState
@@ -90,7 +92,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
     owners = OWNERS if Access.of(request).has_several_teams else ()
     runs = found.select_related(*owners) if owners else found
     runs = runs.only(*LISTED, *(f"{owner}__name" for owner in owners)).prefetch_related("tags")
-    page = LongList(runs, PAGE_SIZE).get_page(request.GET.get("page"))
+    page = LongList(runs, PAGE_SIZE, keys_first=bool(query)).get_page(request.GET.get("page"))
     context = {
         "page": page,
         "sparks": sparklines.of_runs(page),
@@ -114,7 +116,7 @@ def _found(query: str, access: Access) -> QuerySet[Run]:
     runs = access.visible(Run.objects.top_level())
     if not query:
         return runs
-    words = Q(name__icontains=query) | Q(target_label__icontains=query) | Q(database__icontains=query)
+    words = having(query, SEARCHED)
     return runs.filter(words | Q(number=int(query)) if query.isdecimal() and len(query) < 10 else words)
 
 

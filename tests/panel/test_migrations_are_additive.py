@@ -56,7 +56,7 @@ def fault(operation: Operation, app: str, before: ProjectState) -> str:
 
 
 def may_be_left_out(field: Field) -> bool:
-    return field.many_to_many or field.null or field.db_default is not NOT_PROVIDED
+    return field.many_to_many or field.null or field.generated or field.db_default is not NOT_PROVIDED
 
 
 def narrower(old: Field, new: Field) -> str:

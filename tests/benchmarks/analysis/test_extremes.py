@@ -28,7 +28,7 @@ def long_run(attempts: int = 1, every: int = 1) -> Run:
 
 def found(run: Run, at_most: int = DRAWN) -> list[tuple[int, float]]:
     rows = Sample.objects.filter(run=run)
-    keys = extremes.of_buckets(rows, rows.count(), "tps", at_most)
+    keys = extremes.of_buckets(rows, "tps", at_most)
     assert keys is not None
     return list(Sample.objects.filter(pk__in=keys).values_list("attempt", "t"))
 
@@ -73,13 +73,13 @@ def test_a_part_of_the_run_is_found_within_it() -> None:
 def test_few_rows_are_exact() -> None:
     run = long_run()
     assert [t for t, _tps in drawn(run, span=(100.0, 108.0))] == [float(t) for t in range(100, 109)]
-    assert extremes.of_buckets(Sample.objects.filter(run=run, seq__lte=100), 100, "tps", DRAWN) is None
+    assert extremes.of_buckets(Sample.objects.filter(run=run, seq__lte=100), "tps", DRAWN) is None
 
 
 def test_rows_that_stand_close_together_are_read_whole() -> None:
     run = long_run()
     Sample.objects.create(run=run, attempt=1, seq=10_000_000, t=1001.0, tps=5.0)
-    assert extremes.of_buckets(Sample.objects.filter(run=run), ROWS + 1, "tps", DRAWN) is None
+    assert extremes.of_buckets(Sample.objects.filter(run=run), "tps", DRAWN) is None
     assert len(drawn(run)) == DRAWN
 
 

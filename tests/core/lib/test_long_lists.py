@@ -5,8 +5,8 @@ from django.core.paginator import Paginator
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from core.lib.long_lists import LongList
-from pools.models import Pool
+from core.lib.long_lists import LongList, in_whole_order
+from pools.models import Pool, Pooler
 from tests.pools.records import a_cluster, a_pool, a_pooler
 
 pytestmark = pytest.mark.django_db
@@ -72,3 +72,25 @@ def test_a_list_that_ends_on_its_first_page_is_not_gone_through_again_to_be_coun
         page = LongList(found.order_by("pk"), 2).get_page(None)
         assert (len(page), page.paginator.count) == (2, 2 + len(more))
     assert ["COUNT" for one in queries if "COUNT(" in one["sql"]] == more
+
+
+@pytest.mark.parametrize("order", [("name", "pk"), ("-name", "-pk")])
+def test_pages_whose_keys_are_read_first_have_the_same_rows(pools, order):
+    rows = Pool.objects.select_related("pooler").order_by(*order)
+    plain, long = LongList(rows, SIZE), LongList(rows, SIZE, keys_first=True)
+    assert [keys(long.page(at)) for at in long.page_range] == [keys(plain.page(at)) for at in plain.page_range]
+
+
+def test_the_keys_of_a_first_page_are_read_without_the_rows(pools):
+    long = LongList(Pool.objects.select_related("pooler").order_by("name"), SIZE, keys_first=True)
+    with CaptureQueriesContext(connection) as queries:
+        assert len(long.get_page(None)) == SIZE
+    first, second = (one["sql"] for one in queries)
+    assert "JOIN" not in first
+    assert "JOIN" in second
+    assert len(list(LongList(Pool.objects.filter(name="shop_3"), SIZE, keys_first=True).get_page(None))) == 2
+
+
+def test_an_order_by_a_unique_column_takes_no_other(pools):
+    pooler = in_whole_order(Pooler.objects.order_by("-name")).query.order_by
+    assert (pooler, in_whole_order(Pool.objects.order_by("name")).query.order_by) == (("-name",), ("name", "pk"))
