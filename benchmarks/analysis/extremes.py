@@ -61,8 +61,8 @@ def _attempts_of(rows: QuerySet[Any]) -> list[_Attempt]:
         return [_Attempt(run, number, first, last)]
     columns = rows.order_by().values_list("run", "attempt")
     found = list(columns.annotate(first=Min("seq"), last=Max("seq"), count=Count("*")))
-    whole = sum(count for *_place, count in found)
-    return [_Attempt(*place, share=count / whole) for *place, count in found]
+    whole = sum(row[4] for row in found)
+    return [_Attempt(*row[:4], share=row[4] / whole) for row in found]
 
 
 def _keys(model: type[Model], figure: str, attempt: _Attempt, buckets: int) -> set[int]:
