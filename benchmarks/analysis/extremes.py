@@ -62,7 +62,7 @@ def _attempts_of(rows: QuerySet[Any]) -> list[_Attempt]:
     columns = rows.order_by().values_list("run", "attempt")
     found = list(columns.annotate(first=Min("seq"), last=Max("seq"), count=Count("*")))
     whole = sum(row[4] for row in found)
-    return [_Attempt(*row[:4], share=row[4] / whole) for row in found]
+    return [_Attempt(run, number, first, last, count / whole) for run, number, first, last, count in found]
 
 
 def _keys(model: type[Model], figure: str, attempt: _Attempt, buckets: int) -> set[int]:

@@ -10,5 +10,6 @@ the records belong to 20 teams; `--as member` asks as an operator of two of them
 The table has a row for each page and list: the medians of seven requests in wall-clock and in processor time (of this
 process: on a machine that is shared the processor time is the one to compare), the number of queries, and the size of
 the answer. Requests are made by Django's test client, in this process: what a web server adds is not in it.
-When a browser has drawn some of the pages: `python -m tests.bench.scale.paint`. `--json` keeps the figures, and `--before` puts those of another time beside them.
+`--json` keeps the figures, and `--before` puts those of another time beside them. When a browser has drawn some of the
+pages: `python -m tests.bench.scale.paint`.
 """
