@@ -101,6 +101,23 @@ def submit(asked: AskedRun, author: User, is_admin: bool, access: Access, run_id
     return submission.submit(request)[0]
 
 
+# Columns that no answer has, of which the first is long.
+UNLISTED = (
+    "evidence",
+    "searched",
+    "author",
+    "by_admin",
+    "arm",
+    "ready_at",
+    "start_at",
+    "lease_until",
+    "cancel_requested_at",
+    "requested_rate",
+    "requested_rate_stage",
+    "load_began_at",
+)
+
+
 class RunViewSet(
     Waits[Run],
     mixins.ListModelMixin,
@@ -140,7 +157,7 @@ class RunViewSet(
         found: RunQuerySet = runs
         if self.action != "list":
             return found
-        found = found.prefetch_related(None).prefetch_related(listed("parts", PARTS), listed("tags"))
+        found = found.prefetch_related(None).prefetch_related(listed("parts", PARTS), listed("tags")).defer(*UNLISTED)
         return found if self.request.query_params.get("parent") else found.top_level()
 
     @extend_schema(parameters=[WAIT])
