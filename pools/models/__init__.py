@@ -39,7 +39,7 @@ from pools.models.poolers import (
     delivery_choices,
     usual_kind,
 )
-from pools.models.pools import EVERYONE, AuthMethod, Mode, Pool, PoolFinding
+from pools.models.pools import EVERYONE, AuthMethod, Mode, Pool, PoolFinding, admitted_roles
 from pools.models.revisions import PoolSpec, Revision, RevisionContent, RevisionFields, RevisionState, Specs
 from pools.models.shelf import ShelfEntry
 from pools.models.states import AS_APPLIED, LIVE_STATES, REFUSED_STATES, ClusterState, NodeRole, PoolState
@@ -117,6 +117,7 @@ __all__ = [
     "TakeOverState",
     "Threshold",
     "WaitingSetting",
+    "admitted_roles",
     "delivery_choices",
     "usual_kind",
 ]

@@ -161,10 +161,7 @@ class Pool(VersionedModel):
     @property
     def admitted(self) -> tuple[str, ...]:
         """The roles that may log in to it; none where every user that its pooler knows may."""
-        named = self.allowed_users.split("\n") if self.allowed_users else []
-        if EVERYONE in named or not (self.user or named):
-            return ()
-        return tuple(sorted({*named, self.user} - {""}))
+        return admitted_roles(self.user, self.allowed_users)
 
     @property
     def login(self) -> str:
@@ -179,6 +176,14 @@ class Pool(VersionedModel):
         if not self.user and self.cluster.auth_role and KIND_ANSWERS[self.pooler.kind].has_auth_query:
             return ""
         return self.user or self.cluster.admin_user
+
+
+def admitted_roles(user: str, allowed_users: str) -> tuple[str, ...]:
+    """Return the roles that may log in to a pool of these values; see `Pool.admitted`."""
+    named = allowed_users.split("\n") if allowed_users else []
+    if EVERYONE in named or not (user or named):
+        return ()
+    return tuple(sorted({*named, user} - {""}))
 
 
 class PoolFinding(NamedTuple):

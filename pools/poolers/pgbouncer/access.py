@@ -129,7 +129,7 @@ def admitted_passwords(
 
     `before` are the panel's users as they were last applied.
     """
-    roles = {role for admission in admissions.values() for role in admission.users}
+    roles = set().union(*{admission.users for admission in admissions.values()})
     password_of = cache(Cluster.password_of)  # a query, and thousands of pools ask for the same few
     known = (
         (role, password_of(pool.cluster, role))

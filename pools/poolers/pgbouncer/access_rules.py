@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext as _
 
-from pools.models import Pool
+from pools.models import Pool, admitted_roles
 from pools.poolers.pgbouncer import database_entries, hba
 
 HEAD = "# Pooldeck writes this file and replaces it with each apply; rules of your own belong in your auth_hba_file.\n"
@@ -81,13 +81,23 @@ class Rule(NamedTuple):
     rest: str
 
 
-def admission_of(pool: Pool) -> Admission | None:
-    """Return the users that may log in to a pool; None where it is open to every user that PgBouncer knows.
+def admissions_of(pools: Iterable[Pool]) -> dict[str, Admission]:
+    """Return the admissions of the pools that are not open to every user that PgBouncer knows, by the pools' keys.
 
     A pool of the inbound user admits the look-up's role too, as which the panel verifies it.
     """
-    users = {*pool.admitted, *(() if pool.user else (database_entries.lookup_role(pool),))}
-    return Admission(pool.key, pool.name, tuple(sorted(users)), pool.auth_method) if pool.admitted else None
+    users_of = cache(_admitted_users)  # ten thousand pools mostly admit the same users
+    found = {}
+    for pool in pools:
+        lookup = "" if pool.user else database_entries.lookup_role(pool)
+        if users := users_of(pool.user, pool.allowed_users, lookup):
+            found[pool.key] = Admission(pool.key, pool.name, users, pool.auth_method)
+    return found
+
+
+def _admitted_users(user: str, allowed_users: str, lookup: str) -> tuple[str, ...]:
+    admitted = admitted_roles(user, allowed_users)
+    return tuple(sorted({*admitted, lookup} - {""})) if admitted else ()
 
 
 def read(text: str) -> dict[str, Admission]:

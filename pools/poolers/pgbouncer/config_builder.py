@@ -33,6 +33,8 @@ from pools.poolers.pgbouncer.userlist import Verifiers
 from pools.poolers.session import Files
 from pools.poolers.settings_schema import Version
 
+LOGIN_AND_CLIENTS = attrgetter("cluster_id", "through_id", "target", "user", "allowed_users")
+
 
 @dataclass
 class ConfigBuilder:
@@ -101,10 +103,20 @@ class ConfigBuilder:
             pairs.append((pool, self._entry_of(pool)))
         return pairs
 
+    @cached_property
+    def _asked_alike(self) -> list[tuple[Pool, Entry]]:
+        """One of all pending pools that have the login to their server and their clients' roles in common.
+
+        Ten thousand pools mostly share a few, so what is asked about a role is asked once for all of them. The kinds
+        are in the order of their last pools, since of different passwords of one role the last counts.
+        """
+        alike = {(*LOGIN_AND_CLIENTS(pool), entry.role): (pool, entry) for pool, entry in reversed(self.asked)}
+        return list(reversed(alike.values()))
+
     def _entry_of(self, pool: Pool) -> Entry:
         """Build the entry of a pending pool; one that was taken over keeps what was not changed of its line."""
-        before = self.before.get(pool.key)
-        if pool.taken_over and before and before.kept:
+        before = self.before.get(pool.key) if pool.taken_over else None
+        if before and before.kept:
             return taken_entries.edited(before, pool, self.config, self.version, self.found)
         return database_entries.of_pool(pool, self.version, self.found)
 
@@ -120,7 +132,7 @@ class ConfigBuilder:
         """The users that may log in to the pools that are not open to all, by the pools' keys."""
         before = access_rules.read(self.settled.get(ACCESS, ""))
         found = {entry.pool: before[entry.pool] for entry in self.staying if entry.pool in before}
-        return found | {pool.key: admission for pool, _ in self.asked if (admission := access_rules.admission_of(pool))}
+        return found | access_rules.admissions_of(pool for pool, _ in self.asked)
 
     @cached_property
     def access(self) -> Access:
@@ -248,7 +260,7 @@ class ConfigBuilder:
             for role, secret in self._panels_users.items()
             if userlist.is_verifier(secret) and role in homes and passwords.get(role) == before.get(role)
         }
-        pools = [pool for pool, entry in self.asked if entry.role]
+        pools = [pool for pool, entry in self._asked_alike if entry.role]
         return userlist.find_verifiers(pools, homes, passwords, Verifiers(live))
 
     @property
@@ -278,7 +290,7 @@ class ConfigBuilder:
 
     def notes(self) -> Iterator[str]:
         """Yield each remark about the pending pools once."""
-        pools = [pool for pool, _ in self.asked]
+        pools = [pool for pool, _ in self._asked_alike]
         yield from sorted({note for pool in pools if (note := self.found.address(pool)[2])})
         if self.access.obstacle and any(pool.key in self.admissions for pool in pools):
             yield _("the pools stay open to every user that PgBouncer knows: %(obstacle)s") % {
@@ -361,7 +373,7 @@ class ConfigBuilder:
         """Return the secrets of the panel's part of userlist.txt."""
         inbound = {pool.cluster for pool in self.inbound}
         secrets = userlist.secrets_of(self.pooler, self.staying, self.asked, kept, self._panels_users, self.found)
-        guests = access.admitted_passwords([pool for pool, _ in self.asked], self.admissions, self._panels_users)
+        guests = access.admitted_passwords([pool for pool, _ in self._asked_alike], self.admissions, self._panels_users)
         secrets = userlist.still_listed([*self.known_users, *self.spec.users], inbound) | guests | secrets
         if (inbound or self.operators.uses_auth_query) and self.version < database_entries.TOLERANT:
             asking = [pool.pk for pool, entry in self.asked if entry.auth_user and not self.settings_changed]

@@ -9,6 +9,7 @@ fixed in the entry. An entry that is gone for one reload forgets its pools; its 
 import re
 from collections.abc import Collection, Iterable, Mapping
 from enum import Enum
+from operator import attrgetter
 from types import MappingProxyType
 from typing import NamedTuple
 from uuid import UUID
@@ -37,6 +38,7 @@ PAIR = re.compile(r"(\w+)=(?:'((?:[^']|'')*)'|(\S+))")
 LOOSE_PAIR = re.compile(r"(\w+)\s*=\s*(?:'((?:[^']|'')*)'|(\S+))")  # people write them with blanks
 TAKEN = re.compile(r"; pool (([0-9a-f-]{36}), taken over\n(\S+) = ([^\n]*))", re.ASCII)
 START = "; pool "
+LOGIN = attrgetter("cluster_id", "through_id", "target", "database", "user")  # of pools with one login to their servers
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 DEFAULT_PORT = 5432
 QUERY_PER_ENTRY = (1, 22)  # the first release whose entries may have an auth_query each; before, one for all
@@ -130,10 +132,8 @@ class LoginCache:
 
     def login(self, pool: Pool) -> Login:
         """Return the login to its servers; raises `Rejected` where PgBouncer would misread a value."""
-        key = (pool.cluster_id, pool.through_id, pool.target, pool.database, pool.user)
-        if key not in self._logins:
-            self._logins[key] = self._login(pool)
-        return self._logins[key]
+        key = LOGIN(pool)
+        return self._logins.get(key) or self._logins.setdefault(key, self._login(pool))
 
     def password(self, pool: Pool, role: str) -> str:
         """Return the password of a role of the pool's cluster; raises `Rejected` without a usable one."""
