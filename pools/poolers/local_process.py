@@ -18,6 +18,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
+from traceback import clear_frames
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -233,10 +234,12 @@ def _named(pooler: Pooler, name: str) -> list[tuple[psutil.Process, str]]:
     found = []
     accounts = program_trust.accounts_of(pooler.config_dir)
     for process in psutil.process_iter():
-        with suppress(psutil.Error, OSError):  # it ended, or belongs to another account
+        try:
             path = process.exe()
             if Path(path).name.startswith(name) and program_trust.is_of(process, accounts):
                 found.append((not _is_on_folder(process, pooler), process, path))
+        except (psutil.Error, OSError) as error:  # it ended, or belongs to another account
+            clear_frames(error.__traceback__)  # psutil keeps the error in one of them, and so all that callers hold
     return [(process, path) for _, process, path in sorted(found, key=itemgetter(0))]
 
 

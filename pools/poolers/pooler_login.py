@@ -3,6 +3,7 @@
 import copy
 import time
 from collections.abc import Callable
+from traceback import clear_frames
 from typing import TypedDict, TypeVar
 
 import psycopg
@@ -91,6 +92,9 @@ def connected(
         try:
             return _connect_to_first(addressed, connect, address)
         except (psycopg.Error, *ENDED) as error:
+            # psycopg keeps the error in a frame of its traceback. That circle would hold the callers' values too, and
+            # so all pools of an apply, until the garbage collector has found each of them.
+            clear_frames(error.__traceback__)
             if tries == MOST_TRIES or not _is_connection_failure(error):
                 raise
             used, address = address, address_of(pooler, other_host, port)
