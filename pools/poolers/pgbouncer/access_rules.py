@@ -31,8 +31,8 @@ METHODS = {
 PLACES = (("local", ""), ("host", "0.0.0.0/0 "), ("host", "::/0 "))  # `all` is not an address before 1.23
 BY_TLS = (("hostssl", "0.0.0.0/0 "), ("hostssl", "::/0 "))  # A client can show a certificate over TLS only.
 POOL = re.compile(r"\n# pool ([0-9a-f-]{36}) (\S+)(?: by (\S+))?: ([^\n]+)")  # `^` would be tried at each letter
-OWN = re.compile(r"^# own (\w+) = (.*)$", re.MULTILINE)
-UNUSED = re.compile(r"^# not in use: (.*)$", re.MULTILINE)
+OWN = re.compile(r"\n# own (\w+) = ([^\n]*)")
+UNUSED = re.compile(r"\n# not in use: ([^\n]*)")
 NAME = re.compile(r'"((?:[^"]|"")*)"')
 BY_PASSWORD = re.compile(r"(?<=\s)(?:md5|scram-sha-256|password)(?=\s|$)")  # the method, where it asks for a password
 ALL, SAME_USER = "all", "sameuser"
@@ -223,7 +223,7 @@ def _rules(text: str) -> Iterator[Rule]:
 
 
 def _listed(names: Iterable[str]) -> str:
-    return ",".join('"' + name.replace('"', '""') + '"' for name in names)
+    return ",".join(['"' + name.replace('"', '""') + '"' for name in names])
 
 
 def _names(listed: str) -> tuple[str, ...]:

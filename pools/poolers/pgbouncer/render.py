@@ -24,7 +24,7 @@ INCLUDE = re.compile(rf"^%include\s+(?:.*/)?{re.escape(DATABASES)}\s*$", re.MULT
 SETTINGS_INCLUDE = re.compile(rf"^%include\s+(?:.*/)?{re.escape(SETTINGS)}\s*$", re.MULTILINE)
 SETTINGS_COMMENT = "; settings made in Pooldeck"
 SECTION = re.compile(r"^\s*\[(\w+)\]", re.MULTILINE)
-PEERS = re.compile(rf"(?m)^{re.escape(PEERS_HEADER)}\n(?:\d+ = .*\n)*")
+PEERS = re.compile(rf"\n({re.escape(PEERS_HEADER)}\n(?:\d+ = .*\n)*)")  # `^` would be tried at each letter
 END = re.compile(r"^\s*(?:\[\w+\]|%include[ \t]+(?P<path>[^\n]*?)[ \t\r]*$)", re.MULTILINE)  # A section ends here.
 GoesOn = Callable[[str], bool]  # takes the path in a line that includes a file
 SECRETS = re.compile(
@@ -49,7 +49,7 @@ def databases(
 def peers_of(text: str) -> str:
     """Return the section of the peers in a pooldeck.ini; empty for none."""
     found = PEERS.search(text)
-    return found[0] if found else ""
+    return found[1] if found else ""
 
 
 def userlist(kept: str, secrets: Mapping[str, str], queried: Mapping[str, str] = MappingProxyType({})) -> str:
