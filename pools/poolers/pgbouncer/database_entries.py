@@ -9,6 +9,7 @@ fixed in the entry. An entry that is gone for one reload forgets its pools; its 
 import re
 from collections.abc import Collection, Iterable, Mapping
 from enum import Enum
+from functools import cache
 from operator import attrgetter
 from types import MappingProxyType
 from typing import NamedTuple
@@ -26,13 +27,13 @@ from pools.poolers.pgbouncer import releases, values
 from pools.poolers.pgbouncer.settings_catalog import CATALOG
 from pools.poolers.settings_schema import Scope, Version
 
-# The second part is just what `Entry.line` writes of an entry without settings and without a quote in a value. Most of
-# ten thousand are like that: one match takes it apart, and it need not be written anew. Any other is read pair by pair.
-LINES = re.compile(
-    r"; pool (([0-9a-f-]{36})\n(\S+) = (?:"
+LINES = re.compile(r"; pool (([0-9a-f-]{36})\n(\S+) = (.+))", re.ASCII)
+# Just what `Entry.line` writes of an entry without settings and without a quote in a value. Most of ten thousand are
+# like that: one match takes it apart, and it need not be written anew. Any other is read pair by pair.
+PLAIN = re.compile(
     r"host='([^'\n]*)' port=(0|[1-9]\d*) dbname='([^'\n]*)'(?: user='([^'\n]+)' password='([^'\n]*)')?"
-    r"(?: auth_user='([^'\n]+)')? pool_size=([1-9]\d*) pool_mode=(\w+) max_db_connections=\10$|(.+)))",
-    re.ASCII | re.MULTILINE,
+    r"(?: auth_user='([^'\n]+)')? pool_size=([1-9]\d*) pool_mode=(\w+) max_db_connections=\7",
+    re.ASCII,
 )
 PAIR = re.compile(r"(\w+)=(?:'((?:[^']|'')*)'|(\S+))")
 LOOSE_PAIR = re.compile(r"(\w+)\s*=\s*(?:'((?:[^']|'')*)'|(\S+))")  # people write them with blanks
@@ -44,6 +45,7 @@ DEFAULT_PORT = 5432
 QUERY_PER_ENTRY = (1, 22)  # the first release whose entries may have an auth_query each; before, one for all
 TOLERANT = (1, 24)  # the first release that a user who is found otherwise than before does not end
 Rows = Collection[Mapping[str, object]]
+Values = tuple[str, int, str, str, str, str, str, int, Mapping[str, str]]  # those of an entry behind its name
 Forced = Mapping[object, object]  # name of an entry → its fixed user, as SHOW DATABASES has it
 
 
@@ -101,14 +103,19 @@ class Entry(NamedTuple):
     def line(self) -> str:
         """Render the entry under a comment that names its pool."""
         if self.kept:
-            return f"; pool {self.pool}, taken over\n{self.name} = {self.kept}"
+            return f"{START}{self.pool}, taken over\n{self.name} = {self.kept}"
+        return f"{START}{self.pool}\n{self.name} = {self.pairs}"
+
+    @property
+    def pairs(self) -> str:
+        """The connection string of an entry that was not taken over."""
         login = f" user={quoted(self.user)} password={quoted(self.password)}" if self.user else ""
         lookup = f" auth_user={quoted(self.auth_user)}" if self.auth_user else ""
         others = "".join(f" {key}={quoted(value)}" for key, value in self.settings.items())
         where = f"host={quoted(self.host)} port={self.port} dbname={quoted(self.database)}"
         # a pool multiplies per user; max_db_connections keeps them all within its budget
         terms = f"pool_size={self.size} pool_mode={self.mode} max_db_connections={self.most}"
-        return f"; pool {self.pool}\n{self.name} = {where}{login}{lookup} {terms}{others}"
+        return f"{where}{login}{lookup} {terms}{others}"
 
 
 class Login(NamedTuple):
@@ -240,6 +247,7 @@ class Reader:
         self._texts: dict[str, list[Entry]] = {}
         self._lines: dict[str, Entry] = {}
         self._written: dict[int, str] = {}  # the keys are ids of entries, which `_lines` keeps alive
+        self._pairs: dict[tuple[object, ...], str] = {}  # the keys are what entries have between name and settings
 
     def read(self, text: str) -> list[Entry]:
         """Parse the entries of a file that this module wrote; other lines are skipped."""
@@ -252,8 +260,14 @@ class Reader:
         self._texts[text] = written
 
     def line(self, entry: Entry) -> str:
-        """Return the line of an entry as it was read, else `Entry.line`."""
-        return self._written.get(id(entry)) or entry.line()
+        """Return the line of an entry as it was read, else `Entry.line`; pairs that many have are rendered once."""
+        if written := self._written.get(id(entry)):
+            return written
+        if entry.settings or entry.kept:
+            return entry.line()
+        alike = entry[2:10]
+        pairs = self._pairs.get(alike) or self._pairs.setdefault(alike, entry.pairs)
+        return f"{START}{entry.pool}\n{entry.name} = {pairs}"
 
     def _among_known(self, text: str) -> list[Entry]:
         """Parse a text most of whose lines were read before: only the others are matched."""
@@ -266,14 +280,11 @@ class Reader:
         return found
 
     def _parsed(self, text: str) -> list[Entry]:
-        entries = []
-        for line, pool, name, host, port, database, user, password, auth_user, size, mode, pairs in LINES.findall(text):
-            if pairs:
-                entry = _of_pairs(pool, name, pairs)
-            else:
-                entry = Entry(pool, name, host, int(port), database, user, password, auth_user, mode, int(size))
+        entries, values_of = [], cache(_values_of)  # ten thousand lines mostly have a few values
+        for line, pool, name, pairs in LINES.findall(text):
+            entry = self._lines[line] = Entry(pool, name, *values_of(pairs))
+            if entry.settings is NO_SETTINGS:
                 self._written[id(entry)] = START + line
-            self._lines[line] = entry
             entries.append(entry)
         for line, pool, name, kept in TAKEN.findall(text):
             self._lines[line] = of_kept(pool, name, kept)
@@ -305,22 +316,17 @@ def of_kept(pool_key: str, name: str, kept: str) -> Entry:
     )
 
 
-def _of_pairs(pool_key: str, name: str, text: str) -> Entry:
+def _values_of(text: str) -> Values:
+    """Parse what a line has behind its name; the settings of a `PLAIN` one are `NO_SETTINGS` itself."""
+    if found := PLAIN.fullmatch(text):
+        host, port, database, user, password, auth_user, size, mode = found.groups(default="")
+        return host, int(port), database, user, password, auth_user, mode, int(size), NO_SETTINGS
     pairs = pairs_of(text)
     pairs.pop("max_db_connections", None)
-    return Entry(
-        pool=pool_key,
-        name=name,
-        host=pairs.pop("host"),
-        port=int(pairs.pop("port")),
-        database=pairs.pop("dbname"),
-        user=pairs.pop("user", ""),
-        password=pairs.pop("password", ""),
-        auth_user=pairs.pop("auth_user", ""),
-        mode=pairs.pop("pool_mode"),
-        size=int(pairs.pop("pool_size")),
-        settings=pairs,
-    )
+    host, port, database = (pairs.pop(key) for key in ("host", "port", "dbname"))
+    user, password, auth_user = (pairs.pop(key, "") for key in ("user", "password", "auth_user"))
+    mode, size = pairs.pop("pool_mode"), pairs.pop("pool_size")
+    return host, int(port), database, user, password, auth_user, mode, int(size), pairs
 
 
 def _sound(pool: Pool, what: str, value: str) -> str:
