@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
 from itertools import groupby
+from operator import attrgetter
 from typing import Any, Self
 from uuid import UUID
 
@@ -58,7 +59,7 @@ class DesiredState:
         pooler.refresh_from_db(fields=ASKED)
         busy = set() if busy is None else busy
         pools = PoolSet.of(pooler, live.specs.lines if live else {})
-        for pool in pools.others:
+        for pool in pools.others if busy else ():
             if pool.state == PoolState.PENDING and pool.route in busy:
                 pool.state = PoolState.ROLLED_BACK  # This holds for the attempt alone: the pool's record stays pending.
         return cls(pooler, pools, pooler.settings_state == PoolState.PENDING, live, busy)
@@ -139,7 +140,8 @@ def set_reason(pooler: Pooler, reason: str) -> bool:
 
 def update_unedited(pools: Iterable[Pool], **values: Any) -> None:
     """Write the same values to many pools, except those edited since they were read."""
-    for version, group in groupby(sorted(pools, key=_version), key=_version):
+    version_of = attrgetter("version")
+    for version, group in groupby(sorted(pools, key=version_of), key=version_of):
         for keys in _batches(group):
             Pool.objects.filter(pk__in=keys, version=version).update(**values)
 
@@ -151,13 +153,9 @@ def delete_removed(pools: Iterable[Pool]) -> None:
 
 
 def _batches(pools: Iterable[Pool]) -> Iterator[list[UUID]]:
-    keys = [pool.pk for pool in pools]
+    keys = [pool.id for pool in pools]  # `pk` looks its field up anew for each
     for start in range(0, len(keys), ROWS_AT_ONCE):
         yield keys[start : start + ROWS_AT_ONCE]
-
-
-def _version(pool: Pool) -> int:
-    return pool.version
 
 
 def _named(pools: Collection[Pool]) -> str:

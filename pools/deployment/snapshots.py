@@ -78,11 +78,14 @@ class SpecWriter:
         """Return `of_pool` as one line of JSON that begins with the id."""
         if pool.settings:
             return json.dumps(of_pool(pool))
-        key = SHARED(pool)
-        if key not in self._rest:
-            _id, _name, *shared_items = of_pool(pool).items()
-            self._rest[key] = json.dumps(dict(shared_items))[1:]
-        return f'{{"id": "{pool.key}", "name": {json.dumps(pool.name)}, {self._rest[key]}'
+        shared = SHARED(pool)
+        rest = self._rest.get(shared) or self._rest.setdefault(shared, self._shared_json(pool))
+        return f'{{"id": "{pool.key}", "name": {json.dumps(pool.name)}, {rest}'
+
+    @staticmethod
+    def _shared_json(pool: Pool) -> str:
+        _id, _name, *shared = of_pool(pool).items()
+        return json.dumps(dict(shared))[1:]
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any], most: int | None = None) -> Iterator[str]:

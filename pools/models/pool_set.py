@@ -98,15 +98,15 @@ def _read(pooler: Pooler, rows: PoolQuerySet, names: tuple[str, ...]) -> list[Po
     records = list(rows.annotate(**texts).values_list(*columns))
     at = names.index("cluster_id")
     clusters = _clusters({record[at] for record in records})
-    found = []
+    pooler_id, database, found = pooler.pk, pooler._state.db, []
     for record in records:
         pool = Pool.__new__(Pool)
         fields = pool.__dict__
-        fields.update(zip(names, record, strict=True), pooler_id=pooler.pk)
+        fields.update(zip(names, record, strict=True), pooler_id=pooler_id)
         cluster_id, cluster = clusters[record[at]]
         _give_types(fields, cluster_id)
         pool._state = state = ModelState()
-        state.adding, state.db, state.fields_cache = False, pooler._state.db, {"cluster": cluster, "pooler": pooler}
+        state.adding, state.db, state.fields_cache = False, database, {"cluster": cluster, "pooler": pooler}
         found.append(pool)
     return found
 
