@@ -70,9 +70,9 @@ class Hazards:
     def kept_until_restart(self, wanted: list[Entry], old: Files) -> Iterator[str]:
         """Yield a sentence for each entry of the operator that is served again and inherits from a removed pool."""
         operators, secrets = self.drafted.operators, render.users(text_of(old, USERLIST))
-        before = {entry.name: entry for entry in self.drafted.reader.read(text_of(old, DATABASES))}
-        removed = before.keys() - {entry.name for entry in wanted}
-        for name in sorted(removed & operators.entries.keys()):
+        read = self.drafted.reader.read(text_of(old, DATABASES))
+        before = {entry.name: entry for entry in read if entry.name in operators.entries}
+        for name in sorted(before.keys() - {entry.name for entry in wanted if entry.name in before}):
             line, user = operators.entries[name], before[name].user
             keeps_keys = self.drafted.version < userlist.FORGETS_KEYS and userlist.is_verifier(secrets.get(user, ""))
             if user and (keeps_keys or "user" not in line.pairs):
