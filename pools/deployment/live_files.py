@@ -137,6 +137,6 @@ def differences(pooler: Pooler, texts: Mapping[str, str], last: Revision | None)
         if name in asked_since:
             continue  # No apply wrote the file yet, so it is the operator's.
         panels_part = kind.ours(name, texts.get(name, ""))
-        if panels_part not in {kind.ours(name, one.get(name, "")) for one in known}:
+        if panels_part not in [kind.ours(name, one.get(name, "")) for one in known]:  # megabytes take long to hash
             reasons[name] = _("it was edited by hand") if panels_part else _("the panel's part was removed")
     return reasons | kind.detached(settled, texts)

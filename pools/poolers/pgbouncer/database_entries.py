@@ -244,20 +244,22 @@ class Reader:
     """Reads files of one apply: the old and the new hold nearly the same lines, and each line is parsed once."""
 
     def __init__(self) -> None:
-        self._texts: dict[str, list[Entry]] = {}
+        self._texts: list[tuple[str, list[Entry]]] = []  # two or three, compared, since megabytes take long to hash
         self._lines: dict[str, Entry] = {}
         self._written: dict[int, str] = {}  # the keys are ids of entries, which `_lines` keeps alive
         self._pairs: dict[tuple[object, ...], str] = {}  # the keys are what entries have between name and settings
 
     def read(self, text: str) -> list[Entry]:
         """Parse the entries of a file that this module wrote; other lines are skipped."""
-        if text not in self._texts:
-            self._texts[text] = self._among_known(text) if self._lines else self._parsed(text)
-        return list(self._texts[text])
+        entries = next((entries for known, entries in self._texts if known == text), None)
+        if entries is None:
+            entries = self._among_known(text) if self._lines else self._parsed(text)
+            self.know(text, entries)
+        return list(entries)
 
     def know(self, text: str, written: list[Entry]) -> None:
         """Remember the entries that a text was written from, so that it need not be parsed."""
-        self._texts[text] = written
+        self._texts.append((text, written))
 
     def line(self, entry: Entry) -> str:
         """Return the line of an entry as it was read, else `Entry.line`; pairs that many have are rendered once."""
