@@ -1,5 +1,6 @@
 """Celery tasks of pools: applies and periodic checks."""
 
+import logging
 from uuid import UUID
 
 from celery import Task, shared_task
@@ -25,6 +26,8 @@ from pools.monitoring import (
     refused_logins,
 )
 from pools.provisioning import cluster_commands
+
+log = logging.getLogger(__name__)
 
 # beat's periods: a message that no worker took by then expires, and beat sends it again
 NEXT_APPLY_S = 5
@@ -123,7 +126,15 @@ def check_drift() -> None:
         if not is_ours:
             check_pooler.apply_async((str(pooler.pk),), expires=NEXT_CHECK_S)
         if is_ours or folder_owner.of(pooler).is_silent:  # any worker can query its console
-            drift.check(pooler)
+            _check_or_log(pooler)
+
+
+def _check_or_log(pooler: Pooler) -> None:
+    """Check a pooler for drift; what the panel did not foresee there keeps no other pooler from being checked."""
+    try:
+        drift.check(pooler)
+    except Exception:
+        log.exception("pooler %s was not checked for drift", pooler.pk)
 
 
 @shared_task

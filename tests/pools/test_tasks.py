@@ -120,3 +120,22 @@ def test_beat_looks_for_drift_within_a_minute_whatever_a_check_waits_for(setting
     edge.revisions.create(number=1, state=RevisionState.APPLIED)
     tasks.check_drift()
     assert examined == ["edge"]
+
+
+def test_a_pooler_that_fails_in_a_way_nobody_foresaw_keeps_no_other_from_being_checked(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, second = sorted((a_pooler(), a_pooler()), key=lambda one: one.name)
+    monkeypatch.setattr(tasks.drift, "comparable", lambda: [first, second])
+    monkeypatch.setattr(tasks.task_queue, "is_ours", lambda _pooler: True)
+    checked = []
+
+    def check(pooler):
+        checked.append(pooler)
+        if pooler == first:
+            raise KeyError("auth_type")
+
+    monkeypatch.setattr(tasks.drift, "check", check)
+    tasks.check_drift()
+    assert checked == [first, second]
+    assert f"pooler {first.pk} was not checked for drift" in caplog.text

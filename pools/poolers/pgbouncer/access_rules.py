@@ -106,14 +106,19 @@ def read(text: str) -> dict[str, Admission]:
     return {key: Admission(key, name, users_of(users), by) for key, name, by, users in POOL.findall(text)}
 
 
+def _with_first_line(text: str) -> str:
+    """Return a text in which a line end stands before each line: of a file by hand the first may be one of these."""
+    return f"\n{text}"
+
+
 def own_in(text: str) -> dict[str, str]:
     """Return the operator's own settings, as they were when `render` wrote the file."""
-    return dict(OWN.findall(text))
+    return dict(OWN.findall(_with_first_line(text)))
 
 
 def obstacle_in(text: str) -> str:
     """Return why the rules are not in use; empty where they are."""
-    found = UNUSED.search(text)
+    found = UNUSED.search(_with_first_line(text))
     return found[1] if found else ""
 
 

@@ -48,7 +48,7 @@ def databases(
 
 def peers_of(text: str) -> str:
     """Return the section of the peers in a pooldeck.ini; empty for none."""
-    found = PEERS.search(text)
+    found = PEERS.search(f"\n{text}")  # of a file by hand it may be the first line
     return found[1] if found else ""
 
 

@@ -208,3 +208,32 @@ def test_a_line_may_be_read_after_the_panels_settings(main: str, is_overridden: 
     reading = operators_config.read(main, {}, load)
     included = reading.with_main(render.with_settings_include(main, "/x", reading.goes_on), {})
     assert bool(access.overridden(included)) == is_overridden
+
+
+def lines_taken_out(text: str) -> list[str]:
+    """The text without its first line, without its first two, and so on."""
+    return [text.split("\n", at)[at] for at in range(1, text.count("\n"))]
+
+
+def test_what_is_read_of_a_file_without_its_first_lines_are_its_lines() -> None:
+    own = {"auth_type": "md5", "auth_hba_file": "", "sha256": "0" * 64}
+    text = access_rules.render([APP], own, access_rules.of_method("md5"))
+    begins = [access_rules.own_in(left) for left in lines_taken_out(text)]
+    assert own in begins  # its comment alone is gone
+    assert {"sha256": "0" * 64} in begins
+    unused = access_rules.render([APP], own, "", "pam can't be combined")
+    assert access_rules.obstacle_in(unused[unused.index("# not in use") :]) == "pam can't be combined"
+
+
+def test_rules_whose_first_lines_were_taken_out_say_nothing_of_the_operators_settings() -> None:
+    of_today = access.of([APP], {"auth_type": "md5", "auth_hba_file": ""}, Spec(), PLACE)
+    text = of_today.files[ACCESS]
+    changed = [access.changed_since({ACCESS: left}, {"auth_type": "plain"}, PLACE) for left in lines_taken_out(text)]
+    assert "auth_type plain waits for the next apply" in changed[0]
+    assert set(changed[1:]) == {""}
+
+
+def test_peers_are_found_in_the_first_line_too() -> None:
+    section = "[peers]\n1 = host=/tmp\n2 = host=/run\n"
+    assert render.peers_of(section) == render.peers_of(f"{render.HEAD}{section}[databases]\n") == section
+    assert render.peers_of("; [peers]\n1 = host=/tmp\n") == ""
