@@ -1,5 +1,6 @@
 """Requests with a NUL character where none can be: PostgreSQL stores and compares no text that has one."""
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from panel.error_pages import refused
 
+log = logging.getLogger(__name__)
 OF_POSTGRESQL = "cannot contain NUL"  # psycopg's words
 
 
@@ -26,4 +28,6 @@ class NulCharacters:
         """Return the answer to such a request; None for every other error."""
         if not isinstance(exception, DataError) or OF_POSTGRESQL not in str(exception):
             return None
+        # where it came from the answer of a server or a program, the log says in which view
+        log.warning("a value with a NUL character was refused by the metadata database", exc_info=exception)
         return refused(request.path, 400, _("a value of the request has a NUL character (0x00): leave it out."))

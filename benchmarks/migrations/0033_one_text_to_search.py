@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='run',
             name='searched',
-            field=models.GeneratedField(db_persist=True, expression=django.db.models.functions.text.Lower(django.db.models.functions.text.Concat('name', models.Value('\n'), 'target_label', models.Value('\n'), 'database')), output_field=core.lib.lower_text.LowerTextField()),
+            field=models.GeneratedField(db_persist=True, expression=django.db.models.functions.text.Lower(django.db.models.functions.text.Concat('name', models.Value('\x1f'), 'target_label', models.Value('\x1f'), 'database')), output_field=core.lib.lower_text.LowerTextField()),
         ),
         migrations.AddIndex(
             model_name='run',

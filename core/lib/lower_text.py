@@ -26,6 +26,6 @@ LowerTextField.register_lookup(ContainsInAnyLetters, IContains.lookup_name)
 
 
 def together(*columns: str) -> GeneratedField:
-    """Return a column that has the texts of these, each in a line of its own: nothing is found across two of them."""
-    parts = [part for column in columns for part in (Value("\n"), column)][1:]
+    """Return a column that has these texts, with a sign between them that nobody types: no word is found across two."""
+    parts = [part for column in columns for part in (Value("\x1f"), column)][1:]
     return GeneratedField(expression=Lower(Concat(*parts)), output_field=LowerTextField(), db_persist=True)

@@ -20,6 +20,7 @@ from core.accounts.permissions import holds
 OF_EVERY_LIST = {"page", "page_size", "ordering", "search"}  # parameters that are no filters
 SEARCH_WORDS = 10
 SEARCH_CHARACTERS = 200
+NOTHING = Q(pk__in=())
 
 
 class OnlyVisible(BaseFilterBackend):
@@ -80,11 +81,11 @@ class ListSearch(SearchFilter):
 
 def having(word: str, fields: Iterable[str]) -> Q:
     """Return the condition that one of the fields has the word, in capital or small letters."""
-    return reduce(or_, (Q(**{f"{field}__icontains": word}) for field in fields))
+    return reduce(or_, (Q(**{f"{field}__icontains": word}) for field in fields), NOTHING)
 
 
 def _with_private(model: type[Model], fields: Iterable[str], word: str) -> QuerySet[Any, Any]:
-    """Return the keys of records with the word in one of these fields, which are empty in most and in no index.
+    """Return the keys of records with the word in one of these fields, which the index of a search does not have.
 
     A query of its own leaves the rest of a search to the index of what everybody may search.
     """

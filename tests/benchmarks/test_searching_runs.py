@@ -58,7 +58,8 @@ def test_the_list_and_the_api_find_the_same_runs(runs: list[Run], search: str, n
 
 
 def test_nothing_is_found_across_two_texts(runs: list[Run]) -> None:
-    assert of_list("2orders_db") == of_list("nightlyorders") == []
+    assert of_list("2orders_db") == of_list("nightlyorders") == of_list("nightly\norders") == []
+    assert of_api('"nightly\norders"') == []
 
 
 def test_the_list_finds_a_run_by_its_number(runs: list[Run]) -> None:
