@@ -20,6 +20,7 @@ from core.accounts.permissions import holds
 OF_EVERY_LIST = {"page", "page_size", "ordering", "search"}  # parameters that are no filters
 SEARCH_WORDS = 10
 SEARCH_CHARACTERS = 200
+NAMED_AT_MOST = 200
 NOTHING = Q(pk__in=())
 
 
@@ -58,7 +59,7 @@ class ListSearch(SearchFilter):
             return super().filter_queryset(request, queryset, view)
         fields = self.get_search_fields(view, request) or []
         for word in self.get_search_terms(request):
-            queryset = queryset.filter(having(word, fields) | Q(pk__in=_with_private(queryset.model, private, word)))
+            queryset = queryset.filter(having(word, fields) | _of_private(queryset.model, private, word))
         return queryset
 
     def get_search_terms(self, request: Request) -> list[str]:
@@ -84,10 +85,13 @@ def having(word: str, fields: Iterable[str]) -> Q:
     return reduce(or_, (Q(**{f"{field}__icontains": word}) for field in fields), NOTHING)
 
 
-def _with_private(model: type[Model], fields: Iterable[str], word: str) -> QuerySet[Any, Any]:
-    """Return the keys of records with the word in one of these fields, which the index of a search does not have.
+def _of_private(model: type[Model], fields: Iterable[str], word: str) -> Q:
+    """Return the condition that one of these fields has the word, which the index of a search does not have.
 
-    A query of its own leaves the rest of a search to the index of what everybody may search.
+    A query of its own leaves the rest of a search to the index of what everybody may search. A few records are named:
+    the page and the count would each ask again, for mostly none.
     """
     filled = (Q(**{f"{field}__gt": "", f"{field}__icontains": word}) for field in fields)
-    return model._default_manager.filter(reduce(or_, filled)).order_by().values("pk")
+    keys = model._default_manager.filter(reduce(or_, filled)).order_by().values_list("pk", flat=True)
+    named = list(keys[: NAMED_AT_MOST + 1])
+    return Q(pk__in=named if len(named) <= NAMED_AT_MOST else keys)

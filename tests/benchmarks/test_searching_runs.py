@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 
 from benchmarks.models import Run
+from core.rest import filters
 from tests.benchmarks.records import a_run
 from tests.callers import anonymous, bearer, person
 
@@ -77,6 +78,13 @@ def test_words_of_errors_find_runs_for_an_admin_alone(runs: list[Run]) -> None:
     assert of_api("fatal", is_admin=True) == [4]
     assert of_api("orders", is_admin=True) == [4, 2, 1]
     assert of_api("billing full", is_admin=True) == [4]  # a word in what everybody searches, one in the error
+
+
+def test_many_errors_are_found_as_few_are(runs: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filters, "NAMED_AT_MOST", 0)
+    assert of_api("fatal", is_admin=True) == [4]
+    assert of_api("billing full", is_admin=True) == [4]
+    assert of_api("no such word", is_admin=True) == []
 
 
 def test_what_a_run_is_found_by_follows_its_name(runs: list[Run]) -> None:
