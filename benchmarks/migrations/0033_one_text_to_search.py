@@ -31,10 +31,10 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='run',
-            index=models.Index(fields=['parent', 'experiment', 'number', 'name', 'target_label', 'database', 'id'], name='runs_searched_sqlite'),
+            index=models.Index(fields=['parent', 'experiment', 'number', 'name', 'target_label', 'database', 'cluster', 'external', 'team', 'id'], name='runs_searched_sqlite'),
         ),
         migrations.AddIndex(
             model_name='run',
-            index=models.Index(fields=['parent', 'experiment', 'number', 'searched', 'id'], name='runs_searched'),
+            index=models.Index(fields=['parent', 'experiment', 'number', 'searched', 'cluster', 'external', 'team', 'id'], name='runs_searched'),
         ),
     ]
