@@ -76,7 +76,9 @@ def test_each_stage_has_its_figures_and_the_whole_their_sums(
     ]
     begins = [one["began_s"] for one in found]
     assert begins[0] == 0
-    assert 2 <= begins[1] < 3 <= begins[1] + 3 <= begins[2] < begins[1] + 4
+    late = 0.2  # on a busy machine the beginning of a stage is noticed after it
+    assert 2 <= begins[1] < 3
+    assert 3 - late <= begins[2] - begins[1] < 4
     assert run.summary["transactions"] == sum(one["transactions"] for one in found)
     assert LatencyHistogram.objects.get(run=run).count == run.summary["latency_samples"] == run.summary["transactions"]
     slowest, fastest = (pick(one["tps"] for one in found) for pick in (min, max))
