@@ -8,8 +8,9 @@ from django.template import loader
 from django.utils.translation import gettext as _
 from django.views import defaults
 
+from core.installation.outages import DATABASE_AWAY
 from core.lib.crypto import SealBroken
-from core.rest.errors import DATABASE_AWAY, OUTAGE, RETRY_AFTER_S, too_large
+from core.rest.errors import OUTAGE, RETRY_AFTER_S, too_large
 from pools.managed_api import errors as managed_errors
 
 MANAGED = "/v2/"  # Errors below this path have the format of a provider's API.

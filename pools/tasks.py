@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 
 from core.audit import retention
 from core.audit.stream import sending
+from core.installation.outages import DATABASE_AWAY
 from pools import deployment, task_queue
 from pools.clusters import health_check
 from pools.config_files import folder_owner
@@ -133,6 +134,8 @@ def _check_or_log(pooler: Pooler) -> None:
     """Check a pooler for drift; what the panel did not foresee there keeps no other pooler from being checked."""
     try:
         drift.check(pooler)
+    except DATABASE_AWAY:
+        raise  # that is no fault of this pooler, and the others can't be checked either
     except Exception:
         log.exception("pooler %s was not checked for drift", pooler.pk)
 

@@ -4,16 +4,16 @@ import logging
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
-from django.db import InterfaceError, OperationalError, connection
+from django.db import connection
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
+from core.installation.outages import DATABASE_AWAY
 from core.lib.crypto import SealBroken
 from core.lib.errors import DomainError
 
-DATABASE_AWAY = (OperationalError, InterfaceError)
 RETRY_AFTER_S = 5
 OUTAGE = gettext_lazy("the panel's metadata database does not answer: try again in a moment")
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import OperationalError
 from django.utils import timezone
 
 from core.lib.private_text import for_admins
@@ -139,3 +140,18 @@ def test_a_pooler_that_fails_in_a_way_nobody_foresaw_keeps_no_other_from_being_c
     tasks.check_drift()
     assert checked == [first, second]
     assert f"pooler {first.pk} was not checked for drift" in caplog.text
+
+
+def test_a_metadata_database_that_is_away_ends_the_round_of_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks.drift, "comparable", lambda: [a_pooler(), a_pooler()])
+    monkeypatch.setattr(tasks.task_queue, "is_ours", lambda _pooler: True)
+    checked = []
+
+    def check(pooler):
+        checked.append(pooler)
+        raise OperationalError("connection refused")
+
+    monkeypatch.setattr(tasks.drift, "check", check)
+    with pytest.raises(OperationalError):
+        tasks.check_drift()
+    assert len(checked) == 1
