@@ -36,8 +36,8 @@ from pools.models import Cluster, Pool
 LEASE = timedelta(seconds=15)
 # What a search compares: the three texts of a run in one column, which is in small letters already. SQLite compares the
 # three themselves: it takes no generated column from an index without its row.
-THE_TEXTS = ("name", "target_label", "database")
-SEARCHED = ("searched",) if connection.vendor == "postgresql" else THE_TEXTS
+TEXTS = ("name", "target_label", "database")
+SEARCHED = ("searched",) if connection.vendor == "postgresql" else TEXTS
 OF_OWNERS = ("cluster", "external", "team")  # the columns that tell whether a member sees a run
 PART_CLAIMED_WITHIN = timedelta(seconds=30)  # a part by its generator, whose children may all be at work
 
@@ -181,7 +181,7 @@ class Run(VisibleByOwner, ChoiceLabels):
     # the role that a direct run logs in as; empty: the admin
     role = models.CharField(max_length=63, default="", blank=True)
     target_label = models.CharField(max_length=200, default="")  # the name of its target, kept when the target is gone
-    searched = together(*THE_TEXTS)
+    searched = together(*TEXTS)
     options: "models.JSONField[RunOptions, RunOptions]" = models.JSONField(default=dict)
     group = models.UUIDField(null=True, db_index=True)  # runs started together, done in order of number
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
@@ -250,7 +250,7 @@ class Run(VisibleByOwner, ChoiceLabels):
                 fields=["parent", "experiment", "status", "number", "purpose"], name="runs_of_people_by_status"
             ),
             models.Index(
-                fields=["parent", "experiment", "number", *THE_TEXTS, *OF_OWNERS, "id"], name="runs_searched_sqlite"
+                fields=["parent", "experiment", "number", *TEXTS, *OF_OWNERS, "id"], name="runs_searched_sqlite"
             ),
             models.Index(fields=["parent", "experiment", "number", "searched", *OF_OWNERS, "id"], name="runs_searched"),
             # What a member sees is counted by this one; it begins with the cluster: no list of all runs is read in it.
